@@ -26,6 +26,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY console console
 COPY indexer/hubless indexer/hubless
 COPY service/hubless_service service/hubless_service
+COPY lab/hubless_lab lab/hubless_lab
 COPY demo/hubless_demo demo/hubless_demo
 COPY engines engines
 RUN /opt/build/bin/python -m hatchling build -t wheel -d /tmp/dist \

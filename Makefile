@@ -32,8 +32,8 @@ define newline
 endef
 
 # what `make test` does not run, or not everywhere: its calls are checked at least
-SELDOM = tests/support databases/tests/support demo/tests/support benchmarks docker docs/.hooks \
-	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' tests databases/tests demo/tests --include='test_*.py' --include=conftest.py)
+SELDOM = tests/support databases/tests/support lab/tests/support demo/tests/support benchmarks docker docs/.hooks \
+	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' tests databases/tests lab/tests demo/tests --include='test_*.py' --include=conftest.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all attack crash simulate lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock sbom audit pin-base clean

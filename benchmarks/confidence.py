@@ -20,7 +20,9 @@ import numpy as np
 from benchmarks import promises
 from benchmarks.gains import NAMES
 from benchmarks.real_sets import open_set
-from hubless.lab.experiments.abstain import (
+from hubless.measures.confidence.guarantee import SURE
+from hubless.measures.confidence.quality import calibration_error
+from hubless_lab.experiments.abstain import (
     ACCURACY,
     Abstention,
     CutQuality,
@@ -29,10 +31,8 @@ from hubless.lab.experiments.abstain import (
     folds,
     trial_answers,
 )
-from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.trials import Labelled
-from hubless.measures.confidence.guarantee import SURE
-from hubless.measures.confidence.quality import calibration_error
+from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.trials import Labelled
 
 PAIRS = (50, 100, 200)
 SEEDS = 10

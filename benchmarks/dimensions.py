@@ -20,10 +20,10 @@ from benchmarks.gains import IMAGES, NAMES
 from benchmarks.real_sets import Set, hits, of_each, print_sets, trial
 from hubless.builder.inputs.bases import fit_basis
 from hubless.builder.recipe import Recipe
-from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.trials import Trial
 from hubless.vectors.basis import Basis
 from hubless.vectors.sources import ArrayVectors
+from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.trials import Trial
 
 SHARES = {"½": 0.5, "¼": 0.25, "⅛": 0.125}
 FIRST = "first half"

@@ -12,8 +12,8 @@ out of the fit:
 - the interval holds the middle 90 % of the errors of left-out sets, in units of (1 + moved in % / 10);
 - banks of one topic, and of a query and its nearest, are measured and not fitted: `diagnose` is silent on their gain.
 
-Prints the constants of `hubless.lab.held_out` and tables in Markdown: of each set, with constants that were fitted
-without it, and of each kind of bank, with those that ship. Writes all to
+Prints the constants of `hubless.diagnosing.held_out` and tables in Markdown: of each set, with constants that were
+fitted without it, and of each kind of bank, with those that ship. Writes all to
 `benchmarks/results/expected_gain.json`. `--refit` reads that file instead of measuring.
 """
 
@@ -31,12 +31,12 @@ from benchmarks.real_sets import Set, cut, hits, open_set, trial
 from benchmarks.wrong_banks import nearest_fifth, one_topic
 from hubless.builder.banks.bank_checks import LOW_COVERAGE
 from hubless.corrections import CORRECTIONS
-from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.trials import Trial, open_pairs
-from hubless.lab.held_out import ABOVE, BELOW, PER_MOVED, SIGN_DEPTH, SLOPE, Signs, held_out_rankings, signs
+from hubless.diagnosing.held_out import ABOVE, BELOW, PER_MOVED, SIGN_DEPTH, SLOPE, Signs, held_out_rankings, signs
 from hubless.measures.coverage import coverage
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import ArrayVectors
+from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.trials import Trial, open_pairs
 
 SIZES, OWN = (30, 100, 300, 1000), (100, 300, 2000)
 FEWEST = 20

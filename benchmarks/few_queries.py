@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks.gains import IMAGES, NAMES, signed
 from benchmarks.real_sets import Set, cut, hits, of_each, print_sets, trial
 from benchmarks.wrong_banks import one_topic
-from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.trials import Trial
+from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.trials import Trial
 
 SIZES = (10, 20, 50, 100, 200)
 SEEDS, SMALL, MOST_DRAWS = 10, 2, 4

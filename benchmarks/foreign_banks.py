@@ -25,11 +25,11 @@ import numpy as np
 from benchmarks.real_sets import Set, open_set, trial
 from benchmarks.wrong_banks import ROUNDS, nearest_fifth, one_topic
 from hubless.kernels.reductions import rankings
-from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.trials import Trial
 from hubless.measures.evenness import FULL_STRENGTH, STRENGTHS, ChosenStrength, most_even
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
+from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.trials import Trial
 
 LIVE, DOMAINS = 200, 4
 FEWEST_TESTS, FEWEST_BANK = 120, 40

@@ -18,12 +18,12 @@ import numpy as np
 
 from benchmarks.real_sets import SIZES, Set, hits, open_set, trial
 from hubless import CORRECTIONS, measures
+from hubless.diagnosing.charts import ACCENT, INK, RAW, Axis, Chart, bent, occurrence_chart
 from hubless.kernels.reductions import top_k
-from hubless.lab.charts import ACCENT, INK, RAW, Axis, Chart, bent, occurrence_chart
-from hubless.lab.experiments.methods import Method
 from hubless.vectors.sources import ArrayVectors
 from hubless_demo.measuring import Ranking, encode_known, rank
 from hubless_demo.story import Findings, learn_and_measure
+from hubless_lab.experiments.methods import Method
 
 ENTRIES = {
     "csls": Method("csls"),

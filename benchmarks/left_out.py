@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks.gains import IMAGES, NAMES, signed
 from benchmarks.real_sets import Set, of_each, print_sets, trial
 from hubless.corrections import correction
-from hubless.lab.experiments.trials import Trial
 from hubless.vectors.arrays import F32
+from hubless_lab.experiments.trials import Trial
 
 SEEDS = 10
 KEPT = IMAGES / "left_out.json"

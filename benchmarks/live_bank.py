@@ -27,9 +27,9 @@ from benchmarks.wrong_banks import one_topic
 from hubless.builder.banks.bank_review import strength_by_offsets
 from hubless.builder.banks.thinning import thin
 from hubless.corrections import correction
-from hubless.lab.experiments.trials import strict_trial
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
+from hubless_lab.experiments.trials import strict_trial
 
 STEPS = (100, 200, 500, 1000, 2000)
 MOST_LIVE, FRESH, SHARE = 2000, 200, 0.9

@@ -23,8 +23,8 @@ import hubless
 from benchmarks.gains import IMAGES, NAMES, signed
 from benchmarks.real_sets import Set, hits, open_set
 from hubless.errors import InputError
-from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.trials import strict_trial
+from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.trials import strict_trial
 
 KEPT = IMAGES / "logs_of_search.json"
 LIVE, DEPTHS, SIZES = 50, (50, 20, 10), (100, 10)

@@ -21,9 +21,9 @@ from hubless import measures
 from hubless.corrections import CORRECTIONS
 from hubless.corrections.by_group import fit_by_group
 from hubless.corrections.grouped import GroupedVectors, Names
-from hubless.lab.experiments.trials import Trial, strict_trial
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import HeldVectors
+from hubless_lab.experiments.trials import Trial, strict_trial
 
 SEEDS = 5
 METHODS = ("auto", "csls")

@@ -32,13 +32,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections import correction
+from hubless.diagnosing.gallery import open_gallery
 from hubless.kernels.reductions import top_k
-from hubless.lab.experiments.trials import read_side
-from hubless.lab.gallery import open_gallery
-from hubless.lab.scan.scanning import scan
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.comparing import side_of
 from hubless.vectors.sources import ArrayVectors
+from hubless_lab.experiments.trials import read_side
+from hubless_lab.scan.scanning import scan
 
 STEPS, RATE = 200, 0.05
 DEPTH, HUBSCAN_DEPTH = 10, 20

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 import hubless
-from hubless.lab.charts import ACCENT, RAW, Axis, Chart
-from hubless.lab.experiments.abstain import TrialAnswers
+from hubless.diagnosing.charts import ACCENT, RAW, Axis, Chart
 from hubless.measures.confidence.quality import auroc, cut_for
+from hubless_lab.experiments.abstain import TrialAnswers
 
 LABELS, OTHERS, DRAWS = 200, 100, 10
 PROMISED = (0.8, 0.85, 0.9, 0.95)

@@ -1,7 +1,7 @@
 """Changes of R@1 by a raw query log as the bank: `python -m benchmarks.query_logs FOLDER [FOLDER ...]`.
 
 Folders are those of `benchmarks.real_sets`. A log of 2,000 and as many tests are drawn from one Zipf law over the
-queries (`hubless.lab.experiments.trials.demand_trial`), s = 1 and 1.3; all targets are searched. *Copies* repeat a
+queries (`hubless_lab.experiments.trials.demand_trial`), s = 1 and 1.3; all targets are searched. *Copies* repeat a
 query as it was, *paraphrases* jitter each repeat in the log to a cosine of 0.9. R@1 is by demand, and by query, each
 once.
 
@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.gains import IMAGES, NAMES, signed
 from benchmarks.real_sets import Set, hits, of_each, print_sets
-from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.trials import Trial, demand_trial
 from hubless.vectors.arrays import F32
+from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.trials import Trial, demand_trial
 
 EXPONENTS, SEEDS, COSINE = (1.0, 1.3), 3, 0.9
 ENTRIES = {"auto": Method("auto"), "csls": Method("csls")}

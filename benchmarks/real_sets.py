@@ -20,12 +20,12 @@ import numpy as np
 
 from hubless import measures
 from hubless.errors import InputError
-from hubless.lab.experiments.methods import Method, as_methods, grid_methods
-from hubless.lab.experiments.trials import Pairs, Trial, banked_trial, open_pairs, read_side, strict_trial
-from hubless.lab.experiments.tune import tune
 from hubless.measures import paired_difference
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import OF_QUERIES
+from hubless_lab.experiments.methods import Method, as_methods, grid_methods
+from hubless_lab.experiments.trials import Pairs, Trial, banked_trial, open_pairs, read_side, strict_trial
+from hubless_lab.experiments.tune import tune
 
 SIZES = (100, 300, 1000, None)
 """Rows of the bank; None is all of it."""

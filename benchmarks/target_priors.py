@@ -23,8 +23,8 @@ from benchmarks.gains import IMAGES, NAMES, signed
 from benchmarks.real_sets import Set, of_each, print_sets
 from hubless import measures
 from hubless.builder.offsets import offsets
-from hubless.lab.experiments.trials import strict_trial
 from hubless.vectors.arrays import F32, F64, I64
+from hubless_lab.experiments.trials import strict_trial
 
 PRIORS = ("no prior", "with the prior")
 SEEDS = 10

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.real_sets import Set, cut, hits, open_set, trial
-from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.trials import Trial
 from hubless.vectors.arrays import F32, I64
+from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.trials import Trial
 
 TOPICS, ROUNDS, FEWEST = 5, 15, 20
 SHARE = 0.2

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from support.serving import serving_catalog
 from hubless.corrections import testing
 
 pytest_plugins = ["support.usual", "support.commands"]
-
-CASE_A = Path(__file__).parent / "golden" / "case_a.npz"
 
 
 @pytest.fixture(scope="session")
@@ -35,12 +32,6 @@ def small_blocks():
     """5 targets by 7 bank queries at a time, reduced in strips; sizes 4 to 15 straddle them."""
     with testing.small_blocks():
         yield
-
-
-@pytest.fixture(scope="session")
-def golden():
-    with np.load(CASE_A, allow_pickle=False) as archive:
-        return dict(archive)
 
 
 @pytest.fixture(scope="session")

@@ -17,13 +17,8 @@ if TYPE_CHECKING:
     )
     from hubless.builder.reindex.run import reindex as reindex
     from hubless.corrections import CORRECTIONS as CORRECTIONS
+    from hubless.diagnosing.diagnose import diagnose as diagnose, plot_occurrence as plot_occurrence
     from hubless.errors import HublessError as HublessError
-    from hubless.lab.diagnose import diagnose as diagnose, plot_occurrence as plot_occurrence
-    from hubless.lab.experiments.compare import compare as compare
-    from hubless.lab.experiments.evaluate import evaluate as evaluate
-    from hubless.lab.experiments.tune import tune as tune
-    from hubless.lab.matrices import SimilarityMatrices as SimilarityMatrices
-    from hubless.lab.scan.scanning import scan as scan
     from hubless.measures.confidence.cut import Cut as Cut
     from hubless.measures.confidence.guarantee import GuaranteedCut as GuaranteedCut, guaranteed_cut as guaranteed_cut
     from hubless.search.collection import Collection as Collection
@@ -40,6 +35,11 @@ if TYPE_CHECKING:
     from hubless.store.bundle import Manifest as Manifest
     from hubless.store.catalog import Catalog as Catalog, VersionInfo as VersionInfo
     from hubless.store.remote.mirror import RemoteCatalog as RemoteCatalog
+    from hubless_lab.experiments.compare import compare as compare
+    from hubless_lab.experiments.evaluate import evaluate as evaluate
+    from hubless_lab.experiments.tune import tune as tune
+    from hubless_lab.matrices import SimilarityMatrices as SimilarityMatrices
+    from hubless_lab.scan.scanning import scan as scan
 
     open = open_index
     __version__: str
@@ -61,32 +61,35 @@ _PLACES = {
     "Results": "search.results.Results",
     "ScoreCorrection": "search.scores.score_correction.ScoreCorrection",
     "SideBySide": "search.results.SideBySide",
-    "SimilarityMatrices": "lab.matrices.SimilarityMatrices",
+    "SimilarityMatrices": "hubless_lab.matrices.SimilarityMatrices",
     "VersionInfo": "store.catalog.VersionInfo",
     "augment_queries": "builder.offsets.augment_queries",
     "augment_targets": "builder.offsets.augment_targets",
     "build": "builder.build.build",
     "calibrate": "builder.lifecycle.calibrate",
     "choose_strength": "builder.offsets.choose_strength",
-    "compare": "lab.experiments.compare.compare",
+    "compare": "hubless_lab.experiments.compare.compare",
     "correct": "builder.correct.correct",
-    "diagnose": "lab.diagnose.diagnose",
+    "diagnose": "diagnosing.diagnose.diagnose",
     "embed": "builder.embedding.embed.embed",
-    "evaluate": "lab.experiments.evaluate.evaluate",
+    "evaluate": "hubless_lab.experiments.evaluate.evaluate",
     "fuse": "search.scores.fusion.fuse",
     "guaranteed_cut": "measures.confidence.guarantee.guaranteed_cut",
     "merge": "builder.lifecycle.merge",
     "offsets": "builder.offsets.offsets",
     "open": "builder.index.open_index",
-    "plot_occurrence": "lab.diagnose.plot_occurrence",
+    "plot_occurrence": "diagnosing.diagnose.plot_occurrence",
     "publish": "builder.correct.publish",
     "refit": "builder.lifecycle.refit",
     "reindex": "builder.reindex.run.reindex",
-    "scan": "lab.scan.scanning.scan",
-    "tune": "lab.experiments.tune.tune",
+    "scan": "hubless_lab.scan.scanning.scan",
+    "tune": "hubless_lab.experiments.tune.tune",
     "undo": "builder.correct.undo",
 }
-"""The module of each public name. It is imported when it is first used: `import hubless` reads nothing heavy."""
+"""The module of each public name. It is imported when it is first used: `import hubless` reads nothing heavy.
+
+Those of the lab, a package of its own, have no other way into the library.
+"""
 __all__ = list(_PLACES)
 
 
@@ -96,7 +99,13 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'hubless' has no attribute {name!r}")
     module, _, attribute = _PLACES[name].rpartition(".")
-    found = globals()[name] = getattr(import_module(f"hubless.{module}"), attribute)
+    outside = module.startswith("hubless_lab.")
+    try:
+        found = globals()[name] = getattr(import_module(module if outside else f"hubless.{module}"), attribute)
+    except ModuleNotFoundError as error:
+        if not str(error.name).startswith("hubless_lab"):
+            raise
+        raise import_module("hubless.errors").without_lab(f"hubless.{name}") from None
     return found
 
 

@@ -71,6 +71,11 @@ def _restored(kind: type[HublessError], args: tuple[Any, ...], state: dict[str, 
     return error
 
 
+def without_lab(name: str) -> HublessError:
+    """Return what is raised where something of the lab is used that is not installed."""
+    return HublessError(f"{name} is of the lab, which is not installed: `pip install .` in the repository brings it")
+
+
 class InputError(HublessError, ValueError):
     """A parameter, a file or a row is not what it has to be: says which, what was expected, and what came."""
 

@@ -130,6 +130,14 @@ def test_summaries_of_all_commands_are_whole_at_80_columns(run, monkeypatch):
     assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []
 
 
+def test_commands_of_the_lab_are_missing_where_it_is_not_installed(run, monkeypatch):
+    monkeypatch.setattr(application, "_added", dict)
+    assert "evaluate" not in run("--help").out
+    ended = run("evaluate", "--help")
+    assert (ended.code, ended.err.count("\n")) == (1, 1)
+    assert ended.err.startswith("error: hubless evaluate is of the lab, which is not installed: `pip install .`")
+
+
 @pytest.mark.parametrize("command", ["build", "evaluate", "tune", "report"])
 def test_example_in_a_help_can_be_copied(run, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")

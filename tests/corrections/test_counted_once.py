@@ -12,7 +12,6 @@ from hubless.corrections.folded.auto import overdispersion
 from hubless.corrections.folded.counted_once import query_weights, unevenness
 from hubless.corrections.folded.sinkhorn import SinkhornNormalisation
 from hubless.kernels.coupling import in_step
-from hubless.lab.matrices import vectorless
 from hubless.measures.repeats import without_copies
 from hubless.vectors.sources import ArrayVectors, sampled_rows
 
@@ -150,15 +149,6 @@ def test_auto_corrects_nothing_where_there_are_no_hubs():
     assert fitted.details["overdispersion"] < 0.1
     assert not fitted.offsets(unit(targets)).any()
     assert "so 0 % of that is left" in fitted.details["why"]
-
-
-def test_similarities_alone_are_taken_for_a_fair_bank():
-    problem = with_hubs(targets=300, dim=128)
-    similarities, rows = problem.bank @ problem.targets.T, np.eye(len(problem.targets), dtype=np.float32)
-    fitted = vectorless(CORRECTIONS["auto"]()).fit(similarities, rows)
-    whole = CORRECTIONS["sn"](temperature=fitted.temperature).fit(problem.bank, problem.targets)
-    expected = fitted.shrinkage * centred(whole.offsets(problem.targets))
-    np.testing.assert_allclose(centred(fitted.offsets(rows)), expected, atol=1e-5)
 
 
 def test_weights_of_the_sample_are_those_that_its_queries_have_among_all(monkeypatch):

@@ -29,6 +29,7 @@ SOURCES = tracked(
     "*.md",
     "demo/*.py",
     "indexer/*.py",
+    "lab/*.py",
     "service/*.py",
     "engines/*.py",
     "databases/hubless_databases/*.py",

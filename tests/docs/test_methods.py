@@ -6,8 +6,8 @@ import pytest
 
 from hubless.corrections import CORRECTIONS, folds
 from hubless.corrections.query_time import CANDIDATES
-from hubless.lab import plans
 from hubless.search.ranker import MOST_CANDIDATES
+from hubless_lab import plans
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "methods.md").read_text()

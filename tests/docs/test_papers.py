@@ -13,7 +13,7 @@ from support import formulas, naive
 from support.hubs import unit
 from support.labelled import pairs
 
-from hubless.lab.papers import presets_of
+from hubless_lab.papers import presets_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "papers.md").read_text("utf-8")
 SHARED = dict(re.findall(r'(?m)^(\w)="(.*)"$', PAGE))

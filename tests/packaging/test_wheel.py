@@ -17,7 +17,12 @@ CLIENTS = ROOT / "clients"
 PROJECTS = {
     "hubless": (
         ROOT,
-        {"hubless": ROOT / "indexer", "hubless_service": ROOT / "service", "hubless_demo": ROOT / "demo"},
+        {
+            "hubless": ROOT / "indexer",
+            "hubless_service": ROOT / "service",
+            "hubless_lab": ROOT / "lab",
+            "hubless_demo": ROOT / "demo",
+        },
     ),
     "hubless_milvus": (ROOT / "engines" / "milvus", {"hubless_milvus": ROOT / "engines" / "milvus"}),
     "hubless_databases": (ROOT / "databases", {"hubless_databases": ROOT / "databases"}),
@@ -120,9 +125,16 @@ def test_extra_is_added_to_what_is_installed_without_an_index_that_has_hubless()
     assert "already satisfied: opentelemetry-sdk" in done.stdout
 
 
-def test_first_use_says_on_which_systems_it_runs_where_there_are_no_locks_of_posix():
-    code = "import sys; sys.modules['fcntl'] = None; import hubless; hubless.open"
+@pytest.mark.parametrize(
+    ("missing", "used", "told"),
+    [
+        ("fcntl", "open", "hubless runs on Linux and macOS"),
+        ("hubless_lab", "evaluate", "hubless.evaluate is of the lab, which is not installed: `pip install .`"),
+    ],
+)
+def test_first_use_says_what_is_missing(missing, used, told):
+    code = f"import sys; sys.modules[{missing!r}] = None; import hubless; hubless.{used}"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode != 0
-    assert "HublessError: hubless runs on Linux and macOS" in ended.stderr
+    assert f"HublessError: {told}" in ended.stderr
     assert "ModuleNotFoundError" not in ended.stderr

@@ -5,9 +5,8 @@ import pytest
 from support.size import ROOT, tracked
 
 REFUSED = {"What", "Whether", "How", "That", "Those"}
-SOURCES = tracked(
-    "indexer/*.py", "service/*.py", "engines/*.py", "databases/*.py", "demo/*.py", "clients/*.py", "benchmarks/*.py"
-)
+RINGS = ["indexer", "service", "databases", "lab", "demo"]
+SOURCES = tracked(*(f"{folder}/*.py" for folder in [*RINGS, "engines", "clients", "benchmarks"]))
 FILES = [file for file in SOURCES if "tests" not in file.parts]
 OTHER_NUMBER = re.compile(r"(?<![\w.\])}\\*:`+%-])\.\d|\d%(?![\dA-Z])")
 """A fraction without its zero, or a share without the space before %."""
@@ -43,7 +42,7 @@ def texts_of(tree):
             yield as_format if id(node) in formats else node.value
 
 
-@pytest.mark.parametrize("folder", ["indexer", "service", "databases", "demo"])
+@pytest.mark.parametrize("folder", RINGS)
 def test_numbers_are_written_as_5_percent_and_0_83(folder):
     found = []
     for file in FILES:

@@ -1,9 +1,13 @@
-"""What is the same for the tests of every ring, named by their conftest.py: signals as usual, and a quick disk."""
+"""What is the same for the tests of every ring, named by their conftest.py: signals, a quick disk, golden."""
 
 import os
 import signal
+from pathlib import Path
 
+import numpy as np
 import pytest
+
+CASE_A = Path(__file__).parents[1] / "golden" / "case_a.npz"
 
 
 def pytest_configure():
@@ -16,3 +20,9 @@ def pytest_configure():
 def _quick_sync(monkeypatch):
     """Nobody cuts the power in a test, and waiting for the disk takes most of the time of a small build."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture(scope="session")
+def golden():
+    with np.load(CASE_A, allow_pickle=False) as archive:
+        return dict(archive)

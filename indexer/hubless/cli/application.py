@@ -14,10 +14,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hubless.errors import TAKEN, HublessError, one_line
+from hubless.errors import TAKEN, HublessError, one_line, without_lab
 
 ADDED = "hubless.commands"
-"""Entry points through which other packages add commands. The service adds `serve`, the demo `demo`."""
+"""Entry points through which other packages add commands: the service `serve`, the demo `demo`, and the lab its own."""
 PANELS = {
     "Commands": {
         "diagnose": ("cli.hubs:diagnose_command", "Find out without labels whether hubness hurts."),
@@ -28,10 +28,10 @@ PANELS = {
         "query": ("cli.query:query_command", "Search a collection by vectors, words, pictures or a target."),
     },
     "The lab": {
-        "evaluate": ("cli.evaluate:evaluate_command", "Measure ranking quality and hubness on labelled queries."),
-        "tune": ("cli.evaluate:tune_command", "Choose a correction and its parameters by labelled pairs."),
-        "scan": ("cli.hubs:scan_command", "List targets that real queries find too often."),
-        "report": ("cli.hubs:report_command", "Write one HTML page with all that the lab says of your data."),
+        "evaluate": ("", "Measure ranking quality and hubness on labelled queries."),
+        "tune": ("", "Choose a correction and its parameters by labelled pairs."),
+        "scan": ("", "List targets that real queries find too often."),
+        "report": ("", "Write one HTML page with all that the lab says of your data."),
         "bank": ("cli.banks:bank_app", "Make query banks of what people ask."),
     },
     "The catalog": {
@@ -48,7 +48,10 @@ PANELS = {
         "verify": ("cli.catalog:verify_command", "Verify all collections: files, index, offsets, log and aliases."),
     },
 }
-"""Place and summary of each command. A command is imported when it is called: `hubless --help` imports none."""
+"""Place and summary of each command. A command is imported when it is called: `hubless --help` imports none.
+
+One without a place is an entry point of the lab.
+"""
 COMMANDS = {name: command for panel in PANELS.values() for name, command in panel.items()}
 
 
@@ -56,10 +59,13 @@ class CommandGroup(TyperGroup):
     """The commands of `COMMANDS` and of the entry points."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*COMMANDS, *_added()]
+        added = _added()
+        return [name for name in {**COMMANDS, **added} if name in added or COMMANDS[name][0]]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         names = self.list_commands(ctx)
+        if cmd_name in COMMANDS and cmd_name not in names:
+            raise without_lab(f"{ctx.command_path} {cmd_name}")
         # of a name that there is not, typer suggests others
         for name in [cmd_name] if cmd_name in names else names:
             if name not in self.commands:
@@ -75,10 +81,11 @@ class CommandGroup(TyperGroup):
         return found
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        widest = max(map(len, self.list_commands(ctx)))
+        names = self.list_commands(ctx)
+        widest = max(map(len, names))
         for heading, panel in PANELS.items():
-            said = {name: summary for name, (_, summary) in panel.items()}
-            for name in _added() if heading == "Commands" else ():
+            said = {name: summary for name, (_, summary) in panel.items() if name in names}
+            for name in sorted(_added().keys() - COMMANDS.keys()) if heading == "Commands" else ():
                 said[name] = self.get_command(ctx, name).get_short_help_str()
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(widest), summary) for name, summary in said.items()])
@@ -90,8 +97,8 @@ def _added() -> dict[str, Any]:
 
 
 def _command(name: str) -> Any:
-    if name in COMMANDS:
-        module, _, attribute = COMMANDS[name][0].partition(":")
+    if place := COMMANDS.get(name, ("",))[0]:
+        module, _, attribute = place.partition(":")
         found = getattr(import_module(f"hubless.{module}"), attribute)
     else:
         found = _added()[name].load()

@@ -16,7 +16,7 @@ from hubless.builder.inputs.raw_banks import payload_columns
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, chosen_collection
 from hubless.cli.printing import empty_table, facts, print_json, print_table, warn
 from hubless.corrections import correction as make_correction
-from hubless.lab.gallery import gallery_of
+from hubless.diagnosing.gallery import gallery_of
 from hubless.search.collection import Collection
 from hubless.store.draws import forget
 from hubless.store.query_sample import QuerySample, holds_sample, read_sample

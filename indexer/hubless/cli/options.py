@@ -13,9 +13,8 @@ from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origi
 import typer
 
 import hubless
+from hubless.diagnosing.gallery import Gallery, gallery_of, open_gallery
 from hubless.errors import TAKEN
-from hubless.lab.gallery import Gallery, gallery_of, open_gallery
-from hubless.lab.matrices import SimilarityMatrices
 from hubless.vectors.comparing import Metric
 
 CATALOG_VARIABLE = "HUBLESS_CATALOG"
@@ -59,20 +58,10 @@ _RELEVANT = typer.Option(
 RelevantOption = Annotated[Path, _RELEVANT]
 RelevantIfAny = Annotated[Path | None, _RELEVANT]
 
-SIMILARITIES: dict[str, Any] = dict.fromkeys(("similarities", "bank_similarities", "target_bank_similarities"), Path)
-"""Values of `--set` in place of vectors, for models that give scores only."""
+OF_GALLERY = ("targets", "metric", "ids", "payload")
+"""Parameters that say what is examined."""
 EXAMINED: dict[str, Any] = {"ids": Path, "payload": Path, "metric": Metric, "version": str}
 """Values of `--set` beside `--targets` or `--collection`."""
-
-
-def similarities_from(values: dict[str, Any], vectors: dict[str, Any]) -> SimilarityMatrices | None:
-    """Take the similarities out of the values of `--set`, if there are any. Then no `vectors` may be given."""
-    given = {name: values.pop(name, None) for name in SIMILARITIES}
-    found = next((name for name, path in given.items() if path is not None), None)
-    if found is None:
-        return None
-    refuse(f"--set {found}", vectors)
-    return SimilarityMatrices(*given.values())
 
 
 def examined_from(
@@ -153,7 +142,7 @@ def read_settings(given: Sequence[str] | None, known: Mapping[str, Any], *, othe
             values[name] = _value(name, text, types)
             continue
         mapping = next((one for one in types if get_origin(one) is Mapping or one is Mapping), None)
-        if mapping is None:
+        if mapping is None or not isinstance(values.get(name, {}), dict):
             _refuse(f"{name} takes one value, {name}=VALUE, got {each}")
         values.setdefault(name, {})[key] = _value(f"{name}.{key}", text, _members((*get_args(mapping), Any)[1]))
     return values

@@ -1,9 +1,11 @@
 """Parsing of values, and printing of JSON and tables."""
 
+import json
 import os
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import orjson
 import typer
@@ -86,3 +88,8 @@ def _console() -> Console:
 def warn(message: str) -> None:
     """Print a warning on standard error."""
     typer.echo(f"warning: {message}", err=True)
+
+
+def payload_text(payload: dict[str, Any] | None) -> str:
+    """Return a payload as it stands in a cell."""
+    return "" if payload is None else json.dumps(payload, ensure_ascii=False, default=str)

@@ -1,0 +1,253 @@
+"""Hubness without labels: how uneven the finds of held-out bank queries are, and what `auto` does to it."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hubless import measures
+from hubless.builder.banks.bank_checks import MOST_TARGETS, UNUSABLE, CheckedBank, check_bank, is_unusable, narrow_notes
+from hubless.builder.banks.bank_review import drawn, strength_by_offsets, verdict as verdict_of_live
+from hubless.corrections import correction as correction_named
+from hubless.diagnosing.charts import Chart, occurrence_chart
+from hubless.diagnosing.corpus import Corpus, examine_corpus
+from hubless.diagnosing.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
+from hubless.diagnosing.gallery import Gallery, as_gallery
+from hubless.diagnosing.held_out import HeldOut, expected_gain, held_out_rankings, signs
+from hubless.diagnosing.pages import render
+from hubless.diagnosing.symptoms import ELSEWHERE, find_symptoms
+from hubless.errors import InputError, advice, refuse_given
+from hubless.measures.chance import Chance
+from hubless.measures.labels import Labels
+from hubless.measures.occurrence import most_found
+from hubless.progress import Progressing, progress_bars
+from hubless.search.collection import Collection
+from hubless.store.bundle import BankRecord
+from hubless.vectors.arrays import F32
+from hubless.vectors.comparing import Metric
+from hubless.vectors.files import Vectors
+from hubless.vectors.ids import Ids
+from hubless.vectors.payload import PayloadLike
+from hubless.vectors.sources import ArrayVectors, VectorSource
+
+SHOWN = 10
+FEW, ENOUGH = 100, 1000
+"""Fewer bank queries than the first make offsets mostly noise; above the second, more bring little."""
+CONSTANT = 1e-6
+MOST_OF_A_LOG = 0.5
+"""Share of the bank that repeats other queries, above which the bank does not tell what people gain."""
+SPLITS = 5
+
+
+def diagnose(
+    targets: Vectors | Collection | Gallery,
+    query_bank: Vectors | None = None,
+    *,
+    metric: Metric | None = None,
+    target_bank: Vectors | None = None,
+    ids: Ids | None = None,
+    payload: PayloadLike | None = None,
+    top: int = SHOWN,
+    queries: Vectors | None = None,
+    relevant: Labels | None = None,
+    measured: Any = None,
+    seed: int = 0,
+    bank_of_targets: bool = False,
+    live_queries: Vectors | None = None,
+    progress: Progressing = None,
+) -> Diagnosis | Corpus:
+    """Measure hubness with bank queries that are held out from the fit of `auto`. Needs no labels.
+
+    Without any queries, a `Corpus` tells how targets find each other, which says nothing of what queries find.
+    `verdict` says in sentences what it means, `symptoms` what speaks for broken vectors. Raises `InputError` if inputs
+    do not fit each other, the bank has fewer than 10 queries, or more than a tenth of it are targets.
+
+    Parameters
+    ----------
+    targets : (n, d), or an index
+    query_bank : (b, d) example queries; may be left out for an index, which then takes the queries that its correction
+        was fitted on, and where there are none
+    metric : "cosine", "dot" or "euclidean"; it has to be given with vectors
+    target_bank : (g, d) extra targets
+    ids, payload : of the targets, to name them in the answer
+    top : how many hubs to name
+    queries, relevant : labelled queries (m, d) and their right targets (docs/lab.md, "Labels"), to measure what `auto`
+        gains; without a query bank these queries are the bank
+    measured : instead of labels, a comparison of `none` and `auto` on them that was made already
+    seed : of what is sampled and held out
+    bank_of_targets : take a query bank that holds targets; that of an index is taken always
+    live_queries : (m, d) queries that people asked, without labels: they say whether the bank is like them
+    """
+    gallery = as_gallery(targets, metric, ids, payload)
+    check_labels(queries, relevant)
+    if query_bank is None and queries is None and not has_bank(gallery):
+        beside = {"target_bank": target_bank, "live_queries": live_queries}
+        refuse_given(beside, "none without a query bank, beside which it is looked at")
+        return examine_corpus(gallery, top, seed, progress)
+    live = None
+    if live_queries is not None:
+        live = drawn(gallery.queries(live_queries, "live queries"), gallery.targets, gallery.metric)
+    if query_bank is None and gallery.collection is None:
+        query_bank = queries
+    auto = correction_named("auto", metric=gallery.metric)
+    bank = bank_of(gallery, query_bank)
+    extra = None if target_bank is None else gallery.items(target_bank, "target bank")
+    told = bank_of_targets or query_bank is None
+    checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
+    count = gallery.targets.shape[0]
+    with progress_bars(progress) as steps:
+        advance = steps.step("holding out half of the bank", count)
+        k = min(max(DEPTHS), count)
+        held = held_out_rankings(auto, checked.once, gallery.targets, k, target_bank=extra, seed=seed, advance=advance)
+    if measured is None and queries is not None:
+        from hubless import compare  # of the lab
+
+        labelled = gallery.labelled(queries, relevant)
+        measured = compare(**labelled, corrections=["none", "auto"], seeds=SPLITS, progress=False)
+    found = _examined(gallery, bank, checked, held, live, top, seed)
+    return replace(found, verdict=_verdict(found, checked.once.shape[0], measured))
+
+
+def _examined(
+    gallery: Gallery,
+    bank: VectorSource,
+    checked: CheckedBank,
+    held: HeldOut,
+    live: F32 | None,
+    top: int,
+    seed: int,
+) -> Diagnosis:
+    """Return the measures of held-out rankings of the targets, and of the bank; without a verdict."""
+    count = gallery.targets.shape[0]
+    both = (held.raw, held.corrected)
+    record = checked.record
+    counts = {k: [measures.k_occurrence(rows[:, :k], count) for rows in both] for k in DEPTHS if k <= count}
+    depths = [
+        Depth(k, Shape.of(one), Shape.of(other), Chance.of(len(held.raw), count, k))
+        for k, (one, other) in counts.items()
+    ]
+    main = depths[MAIN][-1]
+    raw, corrected = counts[main.k]
+    symptoms = find_symptoms(bank, gallery.targets, gallery.metric, record, raw, live, seed)
+    in_verdict = [UNUSABLE, *narrow_notes(record)]
+    notes = [note.rstrip(".") for note in checked.notes if note not in in_verdict]
+    if np.ptp(held.similarities, axis=1).max() < CONSTANT:
+        notes.append("every query is equally similar to the targets that it finds: there is nothing to rank by")
+    notes += [each.sentence.rstrip(".") for each in symptoms if each.name == "missing-prefix"]
+    before, after = (measures.reciprocity(held.queries, gallery.targets.take(rows[:, 0])) for rows in both)
+    return Diagnosis(
+        targets=count,
+        dim=gallery.dim,
+        metric=gallery.metric,
+        held_out=len(held.raw),
+        depths=depths,
+        hubs=[
+            Hub(named, int(raw[named.row]), int(corrected[named.row]), float(held.offsets[named.row]))
+            for named in gallery.describe(most_found(raw, top).tolist())
+        ],
+        never=gallery.describe(np.flatnonzero(raw == 0)[:top].tolist()),
+        bank=record,
+        auto=held.details,
+        expected=None if _why_unknown(record) else expected_gain(signs(held, count)),
+        strength=None if live is None else strength_by_offsets(live, gallery.targets, held.offsets),
+        level=_level(main, checked.once.shape[0]),
+        reciprocity=(before, after),
+        symptoms=symptoms,
+        verdict=[],
+        notes=notes,
+        occurrences={"raw": raw, "corrected": corrected},
+        offsets=held.offsets,
+    )
+
+
+def _verdict(found: Diagnosis, different: int, measured: Any) -> list[str]:
+    """Sum up a diagnosis. `different` are the bank queries without copies, `measured` has what `auto` gains."""
+    verdict = render(
+        "verdict.txt",
+        found=found,
+        gain=None if measured is None else _gain(measured),
+        unusable=is_unusable(found.bank),
+        narrow=narrow_notes(found.bank),
+        different=different,
+        unknown=_why_unknown(found.bank),
+        apart=(found.bank.apart_from_targets or 0) >= ELSEWHERE,
+        strength=None if found.strength is None else verdict_of_live(found.strength),
+        FEW=FEW,
+        ENOUGH=ENOUGH,
+    )
+    return verdict.splitlines()
+
+
+def plot_occurrence(index: Collection) -> Chart:
+    """Draw N_10 of an index, raw and corrected: how often held-out bank queries find each target.
+
+    The counts are those of the fit, so this searches for nothing. Targets that were added since are left out. Raises
+    `InputError` if the index has no counts.
+    """
+    stored = index.parts.occurrence()
+    counts = np.empty((2, 0), np.int64) if stored is None else np.asarray(stored, np.int64)
+    known = counts[:, (counts >= 0).all(axis=0)]
+    if not known.size:
+        raise InputError("index", "one that stores how often its targets are found", "no counts")
+    return occurrence_chart({"raw": known[0], f"with {index.manifest.correction.name}": known[1]})
+
+
+def check_labels(queries: Vectors | None, relevant: Labels | None) -> None:
+    """Raise `InputError` for queries without labels, and labels without queries."""
+    if (queries is None) != (relevant is None):
+        given = "queries" if relevant is None else "relevant"
+        raise InputError("labels", "both queries and relevant targets", f"only {given}")
+
+
+def bank_of(gallery: Gallery, query_bank: Vectors | None) -> VectorSource:
+    """Return a query bank, None being that within a collection's correction. Raises `InputError` if there is none."""
+    if query_bank is not None:
+        return gallery.queries(query_bank, "query bank")
+    if (kept := _kept_bank(gallery)) is None:
+        reason = "none is stored with it" if gallery.collection else "none"
+        raise InputError("query bank", f"a query bank for {gallery.name}", reason)
+    return ArrayVectors(kept, "query bank")
+
+
+def has_bank(gallery: Gallery) -> bool:
+    """Return if a gallery is a collection that keeps the queries it was fitted on."""
+    return _kept_bank(gallery) is not None
+
+
+def _kept_bank(gallery: Gallery) -> F32 | None:
+    return None if gallery.collection is None else gallery.collection.correction().state().get("bank")
+
+
+def _why_unknown(bank: BankRecord) -> str | None:
+    """Return why a bank does not tell what live queries gain; None if it does."""
+    if bank.among_targets > MOST_TARGETS:
+        return "The bank holds targets, so nothing here tells what live queries gain. Diagnose again with queries."
+    if bank.repeated > MOST_OF_A_LOG:
+        return (
+            "In such a log the few things that people ask most decide what they gain, and it does not tell which "
+            f"answers to these are right. {_measure_it()}"
+        )
+    if narrow_notes(bank):
+        return f"A bank of one topic does not tell what other queries gain. {_measure_it()}"
+    return None
+
+
+def _measure_it() -> str:
+    labels = advice(" (`{}`", "queries") + advice(" and `{}`)", "relevant")
+    return f"Give labels{labels}, and the gain is measured."
+
+
+def _level(depth: Depth, bank: int) -> str:
+    level = level_of(depth.raw, depth.chance)
+    return "unclear" if level == "none" and bank < FEW else level
+
+
+def _gain(found: Any) -> dict[str, Any] | None:
+    rows = {row.label: row for row in found.rows}
+    if "none" not in rows or "auto" not in rows or rows["auto"].change is None:
+        return None
+    before, after = (100 * rows[label].quality["recall_at_1"] for label in ("none", "auto"))
+    interval = rows["auto"].change.interval
+    splits = len(found.seeds)
+    how = f"on {splits} strict split{'s'[: splits > 1]}" if splits else "with this query bank"
+    return {"how": how, "before": before, "after": after, "low": 100 * interval.low, "high": 100 * interval.high}

@@ -1,0 +1,150 @@
+"""The result of a diagnosis: its measures, and its tables for notebooks."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from hubless import measures
+from hubless.corrections import Details
+from hubless.diagnosing.charts import Chart, occurrence_chart
+from hubless.diagnosing.gallery import NamedTarget
+from hubless.diagnosing.held_out import ExpectedGain
+from hubless.diagnosing.pages import render
+from hubless.diagnosing.symptoms import Symptom
+from hubless.diagnosing.table import TextTable
+from hubless.measures.chance import Chance
+from hubless.measures.evenness import ChosenStrength
+from hubless.store.bundle import BankRecord
+from hubless.vectors.arrays import F32, I64
+
+DEPTHS = (1, 10, 20)
+MAIN = slice(2)
+"""The last of these depths is shown first: N_10, or the deepest that there is for few targets."""
+CLEAR, SEVERE = 1.4, 4.0
+"""Levels of skewness beyond that of chance."""
+HIDDEN = 0.1
+"""Share of the targets never found, beyond that of chance, from which on there is hubness."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Measures of N_k: how uneven the finds are."""
+
+    skewness: float
+    most: int
+    antihubs: float
+    robin_hood: float
+
+    @classmethod
+    def of(cls, occurrence: I64) -> "Shape":
+        """Measure N_k (n,)."""
+        return cls(
+            measures.skewness(occurrence),
+            int(occurrence.max()),
+            measures.antihub_occurrence(occurrence),
+            measures.robin_hood(occurrence),
+        )
+
+
+def level_of(raw: Shape, chance: Chance) -> str:
+    """Return how much hubness there is beyond chance: none, mild, clear or severe."""
+    beyond = raw.skewness - chance.skewness
+    even = raw.most <= 2 * chance.most
+    if (beyond < CLEAR / 2 or even) and raw.antihubs - chance.antihubs <= HIDDEN:
+        return "none"
+    return "mild" if beyond < CLEAR else "clear" if beyond < SEVERE else "severe"
+
+
+def lines_of_depth(k: int, *shapes: Shape | Chance) -> list[list[str]]:
+    """Return a line a measure of N_k, with a cell for each of some shapes; chance has no Robin Hood index."""
+    robin_hood = [f"{100 * shape.robin_hood:.1f} %" if isinstance(shape, Shape) else "–" for shape in shapes]
+    return [
+        [f"skewness of N_{k}", *(f"{shape.skewness:.2f}" for shape in shapes)],
+        [f"most found, N_{k}", *(f"{shape.most:,}" for shape in shapes)],
+        [f"never found, N_{k}", *(f"{100 * shape.antihubs:.1f} %" for shape in shapes)],
+        [f"Robin Hood, N_{k}", *robin_hood],
+    ]
+
+
+@dataclass(frozen=True)
+class Depth:
+    """N_k raw, corrected by `auto`, and by chance."""
+
+    k: int
+    raw: Shape
+    corrected: Shape
+    chance: Chance
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A target that is found too often, and how often after the correction."""
+
+    target: NamedTarget
+    raw: int
+    corrected: int
+    offset: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnosis:
+    """A measure of hubness, of the bank that it was measured with, and of the gain that a correction would bring."""
+
+    targets: int
+    dim: int
+    metric: str
+    held_out: int
+    depths: list[Depth]
+    hubs: list[Hub]
+    never: list[NamedTarget]
+    bank: BankRecord
+    auto: Details
+    expected: ExpectedGain | None
+    """The gain to expect; None where the bank holds targets, which says nothing of queries."""
+    strength: ChosenStrength | None
+    """The strength that live queries choose for the offsets of `auto`; None without any."""
+    level: str
+    reciprocity: tuple[float, float]
+    """Share of the held-out queries that are the nearest query of their first target, raw and corrected."""
+    symptoms: list[Symptom]
+    """What speaks for broken vectors, which no correction mends."""
+    verdict: list[str]
+    notes: list[str]
+    occurrences: dict[str, I64] = field(repr=False)
+    """N_10 (n,) raw and corrected."""
+    offsets: F32 = field(repr=False)
+
+    def depth(self, k: int) -> Depth:
+        return next(depth for depth in self.depths if depth.k == k)
+
+    @property
+    def main(self) -> Depth:
+        """The measures of N_10, or of the deepest that there is for few targets."""
+        return self.depths[MAIN][-1]
+
+    def plot(self) -> Chart:
+        """Draw N_10, raw and with `auto`: how often each target is found, the most found first."""
+        return occurrence_chart({"raw": self.occurrences["raw"], "with auto": self.occurrences["corrected"]})
+
+    def as_json(self) -> dict[str, Any]:
+        values = asdict(self) | {"bank": self.bank.model_dump()}
+        return {name: value for name, value in values.items() if name not in ("occurrences", "offsets")}
+
+    def uneven(self, *, whole: bool = True) -> TextTable:
+        """Return the measures of each depth, or of the main one, raw, corrected and by chance."""
+        lines = [
+            line
+            for depth in (self.depths if whole else [self.main])
+            for line in lines_of_depth(depth.k, depth.raw, depth.corrected, depth.chance)
+        ]
+        caption = f"{self.held_out:,} held-out queries, {self.targets:,} targets"
+        return TextTable(["", "raw", "auto", "chance"], lines, caption)
+
+    def __repr__(self) -> str:
+        return f"<Diagnosis of {self.targets:,} targets with {self.held_out:,} queries, hubness: {self.level}>"
+
+    def _repr_html_(self) -> str:
+        lines = [[str(hub.target.id), f"{hub.raw:,}", f"{hub.corrected:,}", f"{hub.offset:+.4f}"] for hub in self.hubs]
+        hubs = TextTable(["id", "raw", "auto", "offset"], lines, "How often the largest hubs are found")
+        notes = [f"Note: {note}{'' if note.endswith(('.', '?')) else '.'}" for note in self.notes]
+        tables = [self.uneven(whole=False), hubs]
+        return render("notebook.html", sentences=self.verdict, tables=tables, notes=notes)

@@ -1,1 +1,0 @@
-"""Experiments: evaluate, compare, tune, diagnose, scan and report. The service imports nothing of it."""

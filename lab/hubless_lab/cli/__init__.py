@@ -1,0 +1,1 @@
+"""Commands of the lab: parsing and printing only."""

@@ -1,0 +1,497 @@
+"""Labelled pairs, and the trials that measure corrections on them without a leak.
+
+A bank query's own target must not be in the searched gallery: else the correction pushes down a known distractor. So
+the banks come from elsewhere, or the pairs are split: **the strict protocol**.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hubless.builder.banks.bank_checks import check_bank, refuse_targets_for_queries
+from hubless.builder.banks.far_away import check_near
+from hubless.builder.inputs.joined import open_targets
+from hubless.corrections import Correction, Details, QueryTime, corrected_scores, under
+from hubless.corrections.prior import (
+    OWN_OFFSETS,
+    TAKES_PRIOR,
+    PriorLike,
+    TakesPrior,
+    TargetPrior,
+    as_prior,
+    fit as fit_correction,
+    prior_offsets,
+)
+from hubless.corrections.query_time import CANDIDATES
+from hubless.errors import InputError, refuse_given
+from hubless.forks import cached_property
+from hubless.measures import k_occurrence_of_scores
+from hubless.measures.coverage import least_covering
+from hubless.measures.labels import KnownItems, Labels, is_mask, known_queries, open_labels
+from hubless.measures.repeats import without_copies
+from hubless.vectors.arrays import F32, F64, I64, check_at_least, check_dim
+from hubless.vectors.comparing import (
+    COSINE,
+    OF_QUERIES,
+    OF_TARGETS,
+    ComparedSide,
+    Metric,
+    check_metric,
+    comparison,
+    side_of,
+)
+from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.ids import Ids
+from hubless.vectors.readers.columns import as_ids
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, under_metric
+from hubless_lab.experiments.demand import Demand, checked, towards_hubs
+from hubless_lab.experiments.measured_rows import left_out_note, measured_rows
+from hubless_lab.experiments.own_items import apart, own_cells
+from hubless_lab.matrices import QUERIES, OpenMatrices, SimilarityMatrices, vectorless
+
+DRAWN = 2000
+"""Queries of a log, and as many that test it."""
+SCORES_HELD = 2**22
+LEAK = "a leak, that makes corrections look better than they are"
+_LOOKED_AT, _CONSTANT = 64, 1e-6
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
+
+_Plan = Callable[[F32], NDArray[np.floating]]
+"""All similarities (m, n) to scores (m, n)."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Queries (m, d), targets (n, d), and the right targets of each query. With `same_items` query i is target i."""
+
+    queries: F32
+    targets: F32
+    relevant: list[I64]
+    matrices: OpenMatrices | None = None
+    same_items: bool = False
+    metric: str = COSINE
+    target_prior: TargetPrior | None = None
+    target_ids: pa.Array | None = None
+
+    @property
+    def answerable(self) -> I64:
+        return np.flatnonzero([len(rows) > 0 for rows in self.relevant])
+
+    @property
+    def left_out(self) -> I64:
+        """Rows of the queries without one: nothing can be measured with them."""
+        return np.flatnonzero([len(rows) == 0 for rows in self.relevant])
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Labelled pairs, and banks from elsewhere; without these the strict protocol makes its own."""
+
+    pairs: Pairs
+    query_bank: F32 | None
+    target_bank: F32 | None
+    keep_copies: bool = False
+
+    def trials(
+        self,
+        seeds: int,
+        bank_size: int | str | None = None,
+        draws: int = 1,
+        least_coverage: bool = False,
+        demand: Demand | None = None,
+        target_bank_size: int | str | None = None,
+    ) -> Iterator["Trial"]:
+        """Yield strict splits with seeds 0, 1, …, or logs, or one trial with the banks; each with smaller banks.
+
+        Raises `InputError` for settings that do not go together, and sizes above those of the banks.
+        """
+        check_at_least("seeds", seeds, 1)
+        check_at_least("draws", draws, 1)
+        if draws > 1 and (bank_size is None or least_coverage):
+            expected = "1 without a bank size, or with the least coverage, as every draw is the same"
+            raise InputError("draws", expected, draws)
+        if least_coverage and bank_size is None:
+            raise InputError("least coverage", "a bank size", "none")
+        for seed in range(seeds if self.query_bank is None else 1):
+            bank = self.query_bank
+            if bank is not None:
+                whole = banked_trial(self.pairs, bank, self.target_bank)
+            elif demand is not None:
+                whole = demand_trial(self.pairs, demand, seed)
+            else:
+                whole = strict_trial(self.pairs, seed)
+            whole = replace(whole, keep_copies=self.keep_copies)
+            for draw in range(draws):
+                trial = whole if bank_size is None else _with_less_bank(whole, bank_size, draw, least_coverage)
+                yield trial if target_bank_size is None else _with_less_targets(trial, target_bank_size, draw)
+
+    def notes(self) -> list[str]:
+        """Return what there is to know of pairs and banks: what is left out, repeats, or tells too much."""
+        pairs = self.pairs
+        bank = self.query_bank
+        extra = self.target_bank
+        notes = left_out_note(pairs.left_out.tolist(), len(pairs.queries))
+        if pairs.matrices is not None:
+            bank, extra = pairs.matrices.bank, None
+            if own := pairs.matrices.own:
+                notes.append(f"{own} items are in the query bank, and none in its own: {LEAK}")
+        notes += _repeats(bank, "query bank", "more than once" if self.keep_copies else "once")
+        notes += _repeats(extra, "target bank", "more than once")
+        if pairs.matrices is None:
+            plain = comparison(pairs.metric).plain
+            why = "it has to hold queries, or it corrects for the wrong ones"
+            notes += _overlap(bank, pairs.targets, f"targets are in the query bank: {why}", plain)
+        notes += _overlap(bank, pairs.queries, f"test queries are in the query bank: {LEAK}")
+        notes += _overlap(extra, pairs.targets, f"searched targets are in the target bank: {LEAK}")
+        if pairs.target_prior is not None:
+            notes.append(f"{', '.join(TAKES_PRIOR)} are fitted with the target prior; other corrections take none")
+        some = pairs.queries[:_LOOKED_AT]
+        if np.ptp(some if pairs.matrices is not None else some @ pairs.targets.T, axis=1).max() < _CONSTANT:
+            notes.append("every query is equally similar to all targets: there is nothing to rank by")
+        return notes
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A correction, fitted and applied to the targets of a trial; or a plan, that needs all test queries at once."""
+
+    offsets: F32
+    query_time: QueryTime | None
+    details: Details
+    plan: _Plan | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One gallery of targets, the queries that test it, and banks without a leak. `rows` are those of the pairs."""
+
+    pairs: Pairs
+    rows: I64
+    target_rows: I64
+    query_bank: F32
+    target_bank: F32 | None = None
+    keep_copies: bool = False
+
+    @cached_property
+    def queries(self) -> F32:
+        return _taken(self.pairs.queries, self.rows)
+
+    @cached_property
+    def targets(self) -> F32:
+        return _taken(self.pairs.targets, self.target_rows)
+
+    @cached_property
+    def fitted_on(self) -> VectorSource:
+        """Return the query bank as corrections take it: each query once, unless copies are kept."""
+        bank = ArrayVectors(self.query_bank, "query bank")
+        return bank if self.keep_copies else without_copies(bank, metric=self.pairs.metric)
+
+    @cached_property
+    def relevant(self) -> list[I64]:
+        inside = [self._places[self.pairs.relevant[row]] for row in self.rows]
+        return [places[places >= 0] for places in inside]
+
+    @cached_property
+    def _places(self) -> I64:
+        places = np.full(len(self.pairs.targets), -1)
+        places[self.target_rows] = np.arange(len(self.target_rows))
+        return places
+
+    def fit(self, correction: Correction) -> Scorer:
+        """Fit a correction on the query bank, and on the target bank if there is one, and return the offsets (n,)."""
+        targets = ArrayVectors(self.targets, "targets")
+        extra = None if self.target_bank is None else ArrayVectors(self.target_bank, "target bank")
+        known = under(correction, self.pairs.metric)
+        method = known if self.pairs.matrices is None else vectorless(known)
+        prior = self.pairs.target_prior if isinstance(correction, TakesPrior) else None
+        prior = None if prior is None else prior.taken(self.target_rows)
+        fitted = fit_correction(method, self.fitted_on, targets, extra, prior)
+        offsets = fitted.offsets(targets)
+        if prior is not None:
+            offsets = (offsets + prior_offsets(fitted, prior.values)).astype(np.float32)
+        return Scorer(offsets, fitted.query_time(targets), fitted.details)
+
+    def with_offsets(self, path: str) -> Scorer:
+        """Return a scorer by offsets in a file, one a target: by their ids, or in the order of all."""
+        every = as_prior(path, len(self.pairs.targets), OWN_OFFSETS, ids=self.pairs.target_ids)
+        given = every.taken(self.target_rows).values
+        return Scorer((given - given.mean()).astype(np.float32), None, {})
+
+    def similarities(self, block: slice) -> F32:
+        """Return the similarities (m, n) of a block of the test queries to the searched targets."""
+        if self.pairs.matrices is None:
+            return self.queries[block] @ self.targets.T
+        return np.ascontiguousarray(self.queries[block][:, self.target_rows])
+
+    def rankings(
+        self, scorers: Sequence[Scorer], strength: float = 1.0, candidates: int | None = CANDIDATES
+    ) -> Iterator[tuple[int, slice, NDArray[np.floating]]]:
+        """Yield scores of all targets by each scorer: (its number, which test queries, scores), block by block."""
+        planned = any(scorer.plan is not None for scorer in scorers)
+        step = len(self.queries) if planned else max(1, SCORES_HELD // len(self.targets))
+        missing = self.targets.shape[1] - self.queries.shape[1]
+        for start in range(0, len(self.queries), step):
+            block = slice(start, min(start + step, len(self.queries)))
+            similarities = self.similarities(block)
+            own = (np.empty(0, np.int64),) * 2
+            if self.pairs.same_items:
+                places = self._places[self.rows[block]]
+                own = np.flatnonzero(places >= 0), places[places >= 0]
+            # what is least like a query is no candidate and opens no gate
+            similarities[own] = np.float32(similarities.min() - 1)
+            vectors = np.pad(self.queries[block], ((0, 0), (0, missing))) if missing else self.queries[block]
+            for number, scorer in enumerate(scorers):
+                if scorer.plan is not None:
+                    scores = scorer.plan(similarities)
+                else:
+                    given = (vectors, similarities, strength, scorer.offsets, scorer.query_time)
+                    scores = corrected_scores(*given, self.targets.__getitem__, candidates)
+                scores[own] = -np.inf
+                yield number, block, scores
+
+
+def open_pairs(
+    queries: Vectors, targets: Vectors, relevant: Labels | None, metric: Metric = "cosine", ids: Ids | None = None
+) -> Pairs:
+    """Read labelled queries (m, d) and targets (n, d). Raises `InputError` and its kinds."""
+    asked = as_items(queries, "queries")
+    found = open_targets(targets, ids, None)
+    sides = (asked, OF_QUERIES), (found, OF_TARGETS)
+    vectors, of_targets = (in_memory(under_metric(each.vectors, metric, side)) for each, side in sides)
+    check_dim(vectors.shape[1], of_targets.shape[1], "queries", "targets")
+    check_near(ArrayVectors(of_targets, "targets"), metric)
+    named = KnownItems(len(of_targets), found.ids)
+    return Pairs(
+        vectors, of_targets, measured_rows(relevant, named, known_queries(asked)), metric=metric, target_ids=found.ids
+    )
+
+
+def pairs_of(matrices: OpenMatrices, targets: F32, relevant: Labels | None, ids: Ids | None = None) -> Pairs:
+    """Return labelled pairs of which only similarities are known.
+
+    Raises `InputError` for labels or ids of other sizes.
+    """
+    labels, (m, n) = open_labels(relevant), matrices.queries.shape
+    sized = hasattr(labels.values, "__len__") and not isinstance(labels.values, Mapping)
+    if sized and len(labels.values) == n != m and not is_mask(labels.values, m, n):
+        expected = f"a row for each of the {n} queries of the labels; columns are targets"
+        raise InputError(QUERIES, expected, f"shape {(m, n)}: it looks transposed")
+    known = None if ids is None else as_ids(ids)
+    if known is not None and len(known) != n:
+        raise InputError("ids", f"{n}, one a target", len(known))
+    named = KnownItems(n, known)
+    return Pairs(
+        matrices.queries, targets, measured_rows(labels, named, KnownItems(m, noun="query")), matrices, target_ids=known
+    )
+
+
+def without_self(pairs: Pairs) -> Pairs:
+    """Return pairs in which query i is target i, and no answer to itself.
+
+    Raises `InputError` without as many of both.
+    """
+    m = len(pairs.queries)
+    n = len(pairs.targets)
+    if m != n:
+        raise InputError("leave self out", "as many queries as targets, as query i is target i", f"{m} and {n}")
+    others = [rows[rows != query] for query, rows in enumerate(pairs.relevant)]
+    if not any(map(len, others)):
+        raise InputError("relevant", "a right target for at least one query", "none")
+    return replace(pairs, relevant=others, same_items=True)
+
+
+def _apart(pairs: Pairs, bank: F32, target_bank: F32 | None) -> tuple[Pairs, F32, F32 | None]:
+    """Return pairs and banks, as similarities if the bank holds items: then none is in its own bank."""
+    known = pairs.matrices
+    if known is None:
+        plain = comparison(pairs.metric).plain
+        cells = own_cells(*(plain(rows) for rows in (bank, pairs.queries, pairs.targets)))
+    else:
+        cells = own_cells(bank if known.bank is None else known.bank, pairs.queries)
+    if not len(cells):
+        return pairs, bank, target_bank
+    if known is None:
+        of_bank = None if target_bank is None else bank @ target_bank.T
+        known = OpenMatrices(pairs.queries @ pairs.targets.T, bank @ pairs.targets.T, of_bank)
+    matrices = apart(known, cells)
+    of_targets, changed, extra = matrices.vectors()
+    metric = comparison(pairs.metric).of_similarities
+    found = replace(pairs, queries=matrices.queries, targets=of_targets, matrices=matrices, metric=metric)
+    return found, bank if changed is None else changed, extra
+
+
+def read_side(vectors: Vectors, parameter: str, side: ComparedSide, metric: Metric | None = "cosine") -> F32:
+    """Return all rows of a file, an array or a source, as they are compared under the metric. Raises `InputError`."""
+    return in_memory(under_metric(as_items(vectors, parameter).vectors, check_metric(metric), side))
+
+
+def open_labelled(
+    queries: Vectors | SimilarityMatrices | Labelled,
+    targets: Vectors | None,
+    relevant: Labels | None,
+    *,
+    ids: Ids | None = None,
+    query_bank: Vectors | None = None,
+    target_bank: Vectors | None = None,
+    metric: Metric | None = None,
+    bank_of_targets: bool = False,
+    leave_self_out: bool = False,
+    target_prior: PriorLike | None = None,
+    keep_copies: bool = False,
+) -> Labelled:
+    """Read labelled pairs and banks, unless that was done already; parameters and errors as for `compare`."""
+    if isinstance(queries, Labelled):
+        return queries
+    banks = {"query bank": query_bank, "target bank": target_bank}
+    if isinstance(queries, SimilarityMatrices):
+        beside = {"targets": targets, **banks, "metric": metric}
+        refuse_given(beside, "none beside similarities, which stand for all vectors")
+        matrices = queries.open()
+        of_targets, bank, extra = matrices.vectors()
+        pairs = pairs_of(matrices, of_targets, relevant, ids)
+    else:
+        if targets is None:
+            raise InputError("targets", "vectors, unless the queries are similarities", "none")
+        pairs = open_pairs(queries, targets, relevant, check_metric(metric), ids)
+        bank, extra = (
+            None if each is None else read_side(each, name, side_of(name), metric) for name, each in banks.items()
+        )
+    if bank is None and extra is not None:
+        raise InputError("target bank", "none without a query bank, as the strict protocol makes its own", "one")
+    if bank is not None and pairs.matrices is None and not bank_of_targets:
+        check_bank(ArrayVectors(bank, "query bank"), ArrayVectors(pairs.targets, "targets"), pairs.metric)
+        plain = comparison(pairs.metric).plain
+        refuse_targets_for_queries(plain(bank), plain(pairs.targets), plain(pairs.queries))
+    if leave_self_out:
+        pairs = without_self(pairs)
+        if bank is not None:
+            pairs, bank, extra = _apart(pairs, bank, extra)
+    prior = None if target_prior is None else as_prior(target_prior, len(pairs.targets), ids=pairs.target_ids)
+    return Labelled(replace(pairs, target_prior=prior), bank, extra, keep_copies)
+
+
+def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) -> Trial:
+    """Return a trial in which all pairs test, with banks from elsewhere. Raises `DimensionMismatch`."""
+    for bank, name in ((query_bank, "query bank"), (target_bank, "target bank")):
+        if bank is not None:
+            check_dim(bank.shape[1], pairs.targets.shape[1], name, "targets")
+    return Trial(
+        pairs=pairs,
+        rows=pairs.answerable,
+        target_rows=np.arange(len(pairs.targets)),
+        query_bank=query_bank,
+        target_bank=target_bank,
+    )
+
+
+def strict_trial(pairs: Pairs, seed: int) -> Trial:
+    """Split the targets at random: one half is searched, the other is the target bank, its queries the query bank.
+
+    Raises `InputError` if a half has no queries.
+    """
+    count = len(pairs.targets)
+    order = np.random.default_rng(seed).permutation(count)
+    gallery = np.sort(order[: count // 2])
+    other = np.sort(order[count // 2 :])
+    searched = np.zeros(count, bool)
+    searched[gallery] = True
+    tested = np.array([searched[rows].any() for rows in pairs.relevant])
+    tests = np.flatnonzero(tested)
+    bank = np.setdiff1d(pairs.answerable, np.flatnonzero(tested))
+    if pairs.same_items:
+        bank = bank[~searched[bank]]
+    if not len(tests) or not len(bank):
+        expected = "queries with their targets in either half of the targets, for the strict protocol"
+        raise InputError("relevant", expected, f"{len(tests)} in one and {len(bank)} in the other (seed {seed})")
+    return Trial(
+        pairs=pairs,
+        rows=tests,
+        target_rows=gallery,
+        query_bank=pairs.queries[bank],
+        target_bank=pairs.targets[other],
+    )
+
+
+def demand_trial(pairs: Pairs, demand: Demand, seed: int) -> Trial:
+    """Draw a log, which is the query bank, and the tests from one Zipf law over the queries; all targets are searched.
+
+    Query number r in a random order is asked r^−s times as often as the first. R@k is by demand: of tests as drawn.
+    With `hubs` the order is correlated so with the raw N_10, over all queries, of the query's right target, of several
+    the one found most. Raises `InputError` for an exponent below 0, or hubs outside 0 to 1.
+    """
+    exponent, hubs = checked(demand)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(pairs.answerable)
+    if hubs:
+        found = _raw_occurrence(pairs)
+        order = towards_hubs(order, np.array([found[pairs.relevant[row]].max() for row in order]), hubs)
+    shares = np.arange(1, len(order) + 1) ** -exponent
+    log, tests = (order[rng.choice(len(order), DRAWN, p=shares / shares.sum())] for _ in range(2))
+    return Trial(pairs=pairs, rows=tests, target_rows=np.arange(len(pairs.targets)), query_bank=pairs.queries[log])
+
+
+def _raw_occurrence(pairs: Pairs) -> F64:
+    """Return N_10 (n,) of the targets over all queries that have an answer."""
+    count = len(pairs.targets)
+    every = Trial(pairs=pairs, rows=pairs.answerable, target_rows=np.arange(count), query_bank=pairs.queries)
+    raw = Scorer(np.zeros(count, np.float32), None, {})
+    return sum((k_occurrence_of_scores(scores, 10) for *_, scores in every.rankings([raw])), start=np.zeros(count))
+
+
+def _taken(vectors: F32, rows: I64) -> F32:
+    return vectors if len(rows) == len(vectors) else vectors[rows]
+
+
+def _with_less_bank(trial: Trial, asked: int | str, seed: int, least_coverage: bool) -> Trial:
+    count = len(trial.query_bank)
+    size = _size(asked, count, "bank size", "queries of the bank")
+    rows = least_covering(trial.query_bank, trial.targets, size) if least_coverage else _drawn(count, size, seed)
+    return replace(trial, query_bank=trial.query_bank[rows])
+
+
+def _with_less_targets(trial: Trial, asked: int | str, seed: int) -> Trial:
+    if trial.target_bank is None:
+        return trial
+    count = len(trial.target_bank)
+    size = _size(asked, count, "target bank size", "targets of the bank")
+    return replace(trial, target_bank=trial.target_bank[_drawn(count, size, seed)])
+
+
+def _drawn(count: int, size: int, seed: int) -> I64:
+    return np.sort(np.random.default_rng(seed).choice(count, size, replace=False))
+
+
+def _size(asked: int | str, count: int, parameter: str, what: str) -> int:
+    """Return how many rows of a bank are meant by a number, or by a share such as "20%"."""
+    size = asked
+    if isinstance(size, str):
+        percent = _PERCENT.fullmatch(size)
+        if percent is None:
+            raise InputError(parameter, "a number of rows, or a share such as 20%", size)
+        size = max(1, round(count * float(percent[1]) / 100))
+    check_at_least(parameter, size, 1)
+    if size > count:
+        raise InputError(parameter, f"at most the {count} {what}", asked)
+    return size
+
+
+def _repeats(rows: F32 | None, name: str, counted: str) -> list[str]:
+    """Return a note on the rows of a bank that repeat others, if there are any."""
+    if rows is None or (repeated := len(rows) - len(_distinct(rows))) == 0:
+        return []
+    return [f"{repeated} of {len(rows)} rows of the {name} repeat others, and so count {counted}"]
+
+
+def _overlap(bank: F32 | None, rows: F32, said: str, plain: Callable[[F32], F32] = np.asarray) -> list[str]:
+    """Return a note on the rows that a bank has, too, if there are any."""
+    shared = 0 if bank is None else len(_distinct(plain(bank)) & _distinct(plain(rows)))
+    return [f"{shared} {said}"] if shared else []
+
+
+def _distinct(vectors: F32) -> set[bytes]:
+    return {row.tobytes() for row in vectors}
