@@ -50,7 +50,11 @@ def test_given_strength_or_live_queries_leave_all_of_the_sample_to_the_bank(buil
 
 def test_build_and_inspect_print_who_decided_the_strength_and_what_labels_said(run, tmp_path):
     queries, items, _ = pairs(900, apart=1.5)
-    files = {"queries": queries[:600], "targets": items[500:], "right": np.argmax(queries[:600] @ items[500:].T, axis=1)}
+    files = {
+        "queries": queries[:600],
+        "targets": items[500:],
+        "right": np.argmax(queries[:600] @ items[500:].T, axis=1),
+    }
     for name, rows in files.items():
         np.save(tmp_path / f"{name}.npy", rows)
     where = ("--catalog", tmp_path / "catalog", "--collection", "things")
