@@ -127,14 +127,14 @@ def upheaval(raw: F32, moved: Flags, firsts: F32) -> tuple[float, float]:
 def asking(found: DecidedStrength, changed: float, given_up: float) -> DecidedStrength:
     """Return a strength with a note that asks for labels, if an upheaval is so large that they decide, or lengths did.
 
-    Nothing is asked where little is corrected.
+    Nothing is asked where little is corrected, or clicks or labels decided.
     """
     if found.by == "lengths":
         note = f"The targets differ in length, which may say what is popular: the strength is {found.value:g}. "
         return noted(found, note + _asked("say whether more is better"))
-    if found.value > POOR and (said := question(changed, given_up)):
-        return noted(found, said)
-    return found
+    said = question(changed, given_up)
+    known = found.value <= POOR or found.by in {"clicks", "labels"}
+    return found if known or said is None else noted(found, said)
 
 
 def question(changed: float, given_up: float) -> str | None:
