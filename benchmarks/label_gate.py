@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.foreign_banks import cases
 from benchmarks.gains import IMAGES, NAMES, signed
@@ -32,6 +33,7 @@ from hubless.corrections import correction
 from hubless.kernels.reductions import rankings
 from hubless.measures.evenness import STRENGTHS
 from hubless.progress import no_progress
+from hubless.store.bundle import DecidedStrength
 from hubless.vectors.arrays import F32, F64, I64, Flags
 from hubless.vectors.sources import ArrayVectors
 from hubless_lab.experiments.trials import Trial
@@ -103,46 +105,54 @@ def measured(case: Case, seed: int) -> dict[str, Any]:
     method = correction("auto", metric=case.metric)
     bank = ArrayVectors(case.bank, "query bank")
     offsets = method.fit(bank, targets).offsets(targets)
-    scaled = [np.float32(strength) * (offsets - offsets.mean()) for strength in STRENGTHS]
-    found = [rows for _, rows in rankings(case.queries, targets, DEPTH, *scaled)]
-    among = [
-        np.stack([np.isin(line, right) for line, right in zip(rows, case.relevant, strict=True)]) for rows in found
-    ]
-    first: dict[float, Flags] = {at: each[:, 0] for at, each in zip(STRENGTHS, among, strict=True)}
+    among = answered(case, targets, offsets - offsets.mean())
     begun = first_strength(None, targets, case.metric)
-
-    def change(strength: float, rows: I64 | slice) -> float:
-        better = first[strength].astype(float) - first[0.0]
-        return 100 * float(np.average(better[rows], weights=case.weights[rows]))
-
-    made = {"": [(change(begun.value, slice(None)), False)]}
-    chance = case.weights / case.weights.sum()
+    first = {at: each[:, 0] for at, each in zip(STRENGTHS, among, strict=True)}
+    made = {"": [(change(case, first, begun.value, slice(None)), False)]}
     for count in LABELS:
-        if np.count_nonzero(chance) < 2 * count:
-            continue
-        for draw in range(DRAWS):
-            rng = np.random.default_rng([seed, draw])
-            labelled = rng.choice(len(chance), count, replace=False, p=chance)
-            right = {at: each[labelled] for at, each in first.items()}
-            if begun.by == "lengths":
-                value = judged(begun, right.__getitem__).value
-            else:  # the same, without the interval of its record, which takes long
-                value = 0.0 if said_by_labels(right[0.0], right[begun.value]) == "harm" else begun.value
-            others = np.setdiff1d(np.flatnonzero(chance), labelled)
-            made.setdefault(str(count), []).append((change(value, others), value == 0))
+        if np.count_nonzero(case.weights) >= 2 * count:
+            made[str(count)] = [gated(case, first, begun, count, (seed, draw)) for draw in range(DRAWS)]
     _, held = held_out_survey(method, split_bank(bank, seed), targets, None, DEPTH, no_progress)
     upheaval = held.upheaval()
     depths = np.array([min(DEPTH, max(1, len(right))) for right in case.relevant])
     return {
         "raw": 100 * float(np.average(first[0.0], weights=case.weights)),
-        "begun": begun.value,
-        "changes": {name: round(float(np.mean([one for one, _ in each])), 3) for name, each in made.items()},
+        "changes": {name: float(np.mean([one for one, _ in each])) for name, each in made.items()},
         "stopped": {name: float(np.mean([stopped for _, stopped in each])) for name, each in made.items()},
         "asked": bool(asking(begun, *upheaval).notes),
         "upheaval": upheaval,
-        "hit": [round(100 * float(each[:, 0].mean()), 2) for each in among],
-        "recall": [round(100 * float((each.sum(axis=1) / depths).mean()), 2) for each in among],
+        "hit": [100 * float(each[:, 0].mean()) for each in among],
+        "recall": [100 * float((each.sum(axis=1) / depths).mean()) for each in among],
     }
+
+
+def answered(case: Case, targets: ArrayVectors, offsets: F32) -> list[NDArray[np.bool_]]:
+    """Return which of the first 10 answers (m, 10) are right, at each strength."""
+    scaled = [np.float32(strength) * offsets for strength in STRENGTHS]
+    return [
+        np.stack([np.isin(line, right) for line, right in zip(rows, case.relevant, strict=True)])
+        for _, rows in rankings(case.queries, targets, DEPTH, *scaled)
+    ]
+
+
+def change(case: Case, first: Mapping[float, Flags], strength: float, rows: I64 | slice) -> float:
+    """Return the change of R@1 of some tests, in points."""
+    better = first[strength].astype(float) - first[0.0]
+    return 100 * float(np.average(better[rows], weights=case.weights[rows]))
+
+
+def gated(
+    case: Case, first: Mapping[float, Flags], begun: DecidedStrength, count: int, seed: tuple[int, int]
+) -> tuple[float, bool]:
+    """Return the change of R@1 of tests without labels, after so many with labels have spoken, and if these stop it."""
+    chance = case.weights / case.weights.sum()
+    labelled = np.random.default_rng(seed).choice(len(chance), count, replace=False, p=chance)
+    right = {at: each[labelled] for at, each in first.items()}
+    if begun.by == "lengths":
+        value = judged(begun, right.__getitem__).value
+    else:  # the same, without the interval of its record, which takes long
+        value = 0.0 if said_by_labels(right[0.0], right[begun.value]) == "harm" else begun.value
+    return change(case, first, value, np.setdiff1d(np.flatnonzero(chance), labelled)), value == 0
 
 
 def measure(sets: Sequence[Set], seeds: int) -> list[dict[str, Any]]:

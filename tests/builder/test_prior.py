@@ -111,7 +111,7 @@ class TestRefused:
 class TestStrength:
     def test_default_strength_can_be_given(self, tmp_path):
         assert build(tmp_path, strength=0.5).strength == 0.5
-        assert build(tmp_path).strength == 0.25  # under dot, as targets differ in length
+        assert build(tmp_path).strength == 1
 
     @pytest.mark.parametrize(("more", "got"), [({"strength": 3}, "3"), ({"strength": 1, "live_queries": BANK}, "1")])
     def test_strength_out_of_range_or_beside_live_queries_is_refused(self, tmp_path, more, got):

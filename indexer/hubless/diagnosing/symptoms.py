@@ -28,7 +28,8 @@ cosine it is 0.92 to 0.95; of lengths that mean nothing, on 13 sets, below 0.76.
 _MOST_FOUND = 30
 _LENGTHS = "wrong-metric"
 _OF_LENGTHS = {
-    COSINE: "The targets found most have the longest vectors. Lengths say what is popular: take dot, or give clicks.",
+    COSINE: "The targets found most have the longest vectors. If lengths say what is popular, as in recommenders, take "
+    "dot, or give clicks.",
     "dot": "The targets found most are the longest vectors. In a recommender lengths say what is popular: keep dot. "
     "Else ask whether cosine is the metric of the model.",
 }
