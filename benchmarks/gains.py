@@ -41,6 +41,7 @@ NAMES = {
     "digits_noise_8x8": "digits with noise → digits, pixels",
     "qa_interview_minilm": "interview questions → answers, MiniLM",
     "flickr8k_caption_minilm": "captions → other captions, MiniLM",
+    "govuk_minilm": "GOV.UK, MiniLM",
 }
 SEEDS = 10
 DEMO_WIDTHS = (4, 5, 5, 6, 13, 12, 11)

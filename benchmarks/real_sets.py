@@ -21,7 +21,7 @@ import numpy as np
 from hubless import measures
 from hubless.errors import InputError
 from hubless.measures import paired_difference
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.comparing import OF_QUERIES
 from hubless_lab.experiments.methods import Method, as_methods, grid_methods
 from hubless_lab.experiments.trials import Pairs, Trial, banked_trial, open_pairs, read_side, strict_trial
@@ -37,11 +37,17 @@ Result = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Set:
-    """A real set, and its bank from elsewhere if it has one."""
+    """A real set, and its bank from elsewhere if it has one: of a log also how often queries were asked.
+
+    `asked` are counts of the bank (b,) and of the queries (m,), 0 where nobody knows; `right` all right targets of each
+    of the queries.
+    """
 
     name: str
     pairs: Pairs
     bank: F32 | None
+    asked: tuple[I64, I64] | None = None
+    right: list[I64] | None = None
     folder: Path = Path()
 
 
@@ -49,8 +55,13 @@ def open_set(folder: Path) -> Set:
     """Read a folder."""
     pairs = open_pairs(*(folder / f"{name}.npy" for name in ("queries", "targets", "gt")))
     bank = folder / "bank.npy"
-    given = read_side(bank, "query bank", OF_QUERIES) if bank.is_file() else None
-    return Set(folder.resolve().name, pairs, given, folder)
+    rows = read_side(bank, "query bank", OF_QUERIES) if bank.is_file() else None
+    asked = right = None
+    if (folder / "bank_count.npy").is_file():
+        asked = np.load(folder / "bank_count.npy").astype(np.int64), np.load(folder / "count.npy").astype(np.int64)
+        queries, targets = (np.load(folder / f"rel_{side}.npy") for side in "qt")
+        right = [targets[queries == row] for row in range(len(pairs.queries))]
+    return Set(folder.resolve().name, pairs, rows, asked, right, folder)
 
 
 def trial(data: Set, size: int | None, seed: int) -> Trial | None:

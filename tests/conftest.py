@@ -1,12 +1,9 @@
 """What the tests of several parts share: a real catalog, and the real server over it."""
 
-from dataclasses import replace
 from datetime import timedelta
 
-import numpy as np
 import pytest
 from support import catalogs
-from support.problems import with_hubs
 from support.serving import serving_catalog
 
 from hubless.corrections import testing
@@ -32,13 +29,6 @@ def small_blocks():
     """5 targets by 7 bank queries at a time, reduced in strips; sizes 4 to 15 straddle them."""
     with testing.small_blocks():
         yield
-
-
-@pytest.fixture(scope="session")
-def problem():
-    made = with_hubs(targets=400, bank=90, target_bank=60, queries=25, dim=16, seed=7)
-    unit = {name: rows / np.linalg.norm(rows, axis=1, keepdims=True) for name, rows in vars(made).items()}
-    return replace(made, **unit)
 
 
 @pytest.fixture(scope="session")

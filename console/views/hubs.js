@@ -8,6 +8,7 @@ import { Picture } from "../pictures.js";
 
 const LIMIT = 20;
 const TILES = 10;
+const EVIDENCE = { too_few: ", too few to go by", few: ", few to go by", enough: "" };
 const ENOUGH = 100; // queries: the skewness of fewer is that of chance
 
 export default function Hubs({ address, access }) {
@@ -153,11 +154,13 @@ function Live({ collection }) {
           ? html`<p class="quiet">No query was asked since this version is served.</p>`
           : html`<dl class="figures">
               <${Figure} label="Queries">${count(found.served.queries)}<//>
-              ${found.raw?.queries >= ENOUGH && html`<${Figure} term="skewness" label="Skewness" note=${`of ${count(found.raw.queries)} queries ranked twice`}><${Change} from=${found.raw.skewness} to=${found.corrected.skewness} /><//>`}
+              ${found.raw?.queries >= ENOUGH && html`<${Figure} term="skewness" label="Skewness" note=${`of ${count(found.raw.queries)} queries, raw and corrected`}><${Change} from=${found.raw.skewness} to=${found.corrected.skewness} /><//>`}
+              ${found.live && html`<${Figure} label="Spread most evenly at strength" note=${`by ${plural(found.live.queries, "different query", "different queries")}${EVIDENCE[found.live.state]}`}>${fixed(found.live.recommended_strength)}<//>`}
               <${Figure} term="skewness" label="Skewness as served" note=${`${fixed(found.served.chance.skewness)} by chance`}>${fixed(found.served.skewness)}<//>
               <${Figure} label="Share of the largest hub">${percent(found.served.top_hub_share, 1)}<//>
               <${Figure} term="drift" label="Drift" note=${found.drift?.advice ?? ""}>${found.drift ? fixed(found.drift.drift, 1) : "–"}<//>
             </dl>
+            ${found.live && html`<p class="quiet small">Where popular targets are right, evenness harms: clicks or labels tell.</p>`}
             <p class="small">Found most often: ${found.served.hubs.slice(0, 5).map((hub, i) => html`${i ? ", " : ""}<b>${name(hub.id)}</b> ${percent(hub.share, 1)}`)}</p>`}
     <//>
   </section>`;

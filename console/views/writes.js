@@ -1,7 +1,7 @@
 // What was written since the build, and how well the query bank fits the targets.
 import { html } from "../vendor/preact-htm.js";
 import { get, of, useLoad } from "../api.js";
-import { ago, bytes, count, Figure, fixed, Loaded, percent, plural, Term } from "../parts.js";
+import { ago, bytes, count, Figure, fixed, Loaded, percent, Term } from "../parts.js";
 
 const CELLS = 8; // a side of the map
 const FEWEST = 5; // targets in a cell that says something
@@ -30,7 +30,7 @@ function Written({ about }) {
 }
 
 function Bank({ about }) {
-  const { bank, live } = about;
+  const { bank } = about;
   return html`<section><h2><${Term} of="bank">Query bank<//></h2>
     ${bank === null
       ? html`<p class="notice">There is no query bank, or the version is older than its record. Without a bank nothing is corrected.</p>`
@@ -42,7 +42,6 @@ function Bank({ about }) {
           <${Figure} term="apart" label="Told apart from targets" note="0.5 is one cloud">${fixed(bank.apart_from_targets)}<//>
           <${Figure} term="related" label="Related to targets" note="below 0.65 it is another model's">${fixed(bank.related_to_targets)}<//>
         </dl>`}
-    ${live && html`<p>${plural(live.queries, "live query", "live queries")} ${live.queries === 1 ? "speaks" : "speak"} for strength <strong>${fixed(live.recommended_strength)}</strong>${live.state === "enough" ? "" : html` <span class="quiet">(${live.state === "few" ? "few" : "too few"} to go by)</span>`}; served is ${fixed(about.strength)}.</p>`}
     <${Waiting} about=${about} />
     <${Regions} about=${about} />
   </section>`;

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import MOST_TARGETS, is_unusable
+from hubless.builder.banks.bank_checks import is_of_targets, is_unusable
 from hubless.diagnosing.charts import ACCENT, RAW, Chart, even_axis
 from hubless.diagnosing.corpus import Corpus
 from hubless.diagnosing.diagnose import bank_of, check_labels, diagnose, has_bank
@@ -71,7 +71,7 @@ class Report:
         both = rows if "none" in rows and "auto" in rows else None
         bank = None if isinstance(self.diagnosis, Corpus) else self.diagnosis.bank
         given = {"rows": both, "diagnosis": self.diagnosis, "unusable": bank is not None and is_unusable(bank)}
-        from_targets = bank is not None and bank.among_targets > MOST_TARGETS
+        from_targets = bank is not None and is_of_targets(bank)
         return render("headline.txt", _PACKAGE, from_targets=from_targets, **given).strip()
 
     def as_html(self) -> str:

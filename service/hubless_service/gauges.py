@@ -34,15 +34,12 @@ GAUGES: dict[tuple[str, ...], dict[str, str]] = {
         "engine_answers": "Whether the engine outside answers",
         "encoder_breaker_open": "Whether the encoder is left alone, as it failed again and again",
         "strength": "Strength of queries that give none",
-        "recommended_strength": "Strength that spreads the answers to live queries most evenly",
-        "query_sample_queries": "Queries that the query sample has in files",
-        "query_sample_failing": "Whether the queries of the query sample cannot be written",
-    },
-    ("collection", "ranking"): {
         "live_queries": "Queries that the live hubness is made of",
         "live_skewness": "Skewness of how often each target is found",
         "live_top_hub_share": "Share of the places in the answers that the target found most often takes",
         "live_antihub_share": "Share of the targets that are never found",
+        "query_sample_queries": "Queries that the query sample has in files",
+        "query_sample_failing": "Whether the queries of the query sample cannot be written",
     },
     (): {
         "store_failing": "Whether something in the object storage of the catalog cannot be brought here",
@@ -83,12 +80,9 @@ class ServedGauges(Collector):
                 yield "version_info", 1, name, slot.tried, "refused"
             if collection := slot.collection:
                 yield "version_info", 1, name, collection.version, "served"
-                live = self._engine.live.of(collection)
+                live = self._engine.live(collection)
                 for gauge, value in _figures(collection, slot, live).items():
                     yield gauge, value, name
-                for ranking, figures in live.rankings(collection).items():
-                    for figure in _LIVE if figures else ():
-                        yield f"live_{figure}", figures[figure], name, ranking
 
     def _sampled(self) -> Iterator[Sample]:
         """Yield the samples of the query sample, if there is one."""
@@ -111,6 +105,7 @@ def _figures(collection: Collection, slot: Slot, live: LiveVersion) -> dict[str,
     parts = collection.parts
     bank = collection.manifest.bank
     drift = live.drift(collection)
+    served = live.served(collection) or {}
     sure = live.certainty.figures()
     return {
         "load_seconds": slot.seconds,
@@ -125,5 +120,5 @@ def _figures(collection: Collection, slot: Slot, live: LiveVersion) -> dict[str,
         "engine_answers": slot.silent is None if parts.remote else None,
         "encoder_breaker_open": parts.encoder_left_alone,
         "strength": collection.strength,
-        "recommended_strength": live.recommended,
+        **{f"live_{figure}": served.get(figure) for figure in _LIVE},
     }

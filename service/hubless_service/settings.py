@@ -152,7 +152,6 @@ class Settings(BaseSettings):
     max_headers: ClassVar[int] = 100
     max_pipelined: ClassVar[int] = 16
     encoder_threads: ClassVar[int] = 4
-    hubness_compared: ClassVar[int] = 512
     max_connections: ClassVar[int] = 4096
     max_sampled: ClassVar[int] = min(SIZE, max_bank_queries)
     """Live queries that a bank may wait for: as many as a query sample keeps, and as a bank may have."""

@@ -58,7 +58,7 @@ def test_requests_deadlines_and_reloads_do_not_notice_that_the_clock_jumps(tmp_p
     first, second = (small.build(catalog, data=data).version for data in (0, 1))
     keys.write_text(json.dumps({"keys": [{"key": KEY, "role": "admin"}]}))
     patient = {"receive_seconds": 5, "default_timeout_ms": 60_000}
-    settings = {"keys_file": keys, "poll_seconds": 0.05, "hubness_compared": 512, **patient}
+    settings = {"keys_file": keys, "poll_seconds": 0.05, **patient}
     before = PRELOADED.format(environment=environment)
     ask = {"vector": small.query_bank()[0].tolist(), "limit": 3}
     ended = threading.Event()

@@ -26,16 +26,24 @@ def test_bank_of_queries_passes_without_a_note():
     assert found.record.relative_length is None
 
 
-@pytest.mark.parametrize("bank", [TARGETS, TARGETS[:30], np.concatenate([BANK[:100], TARGETS[:20]])])
+@pytest.mark.parametrize("bank", [TARGETS, TARGETS[:30], np.concatenate([BANK[:100], TARGETS[:90]])])
 def test_bank_that_holds_targets_is_refused_with_advice(bank):
     with pytest.raises(InputError, match=r"example queries, got \d+ % targets.*No queries yet\?.*bank_of_targets"):
         checked(bank)
     assert "are targets" in checked(bank, bank_of_targets=True).notes[0]
 
 
+def test_titles_that_people_type_are_noted_and_copies_of_one_are_one():
+    found = checked(np.concatenate([BANK[:160], TARGETS[:40]]))
+    assert found.notes[0].startswith(f"{100 * found.record.among_targets:.3g} % of the different queries are targets")
+    assert checked(np.concatenate([BANK, np.repeat(TARGETS[:1], 400, axis=0)])).record.among_targets < 0.01
+
+
 def test_other_items_in_place_of_queries_are_noted():
     _, others, _ = pairs(800, apart=1.5)
     assert "lies where the targets lie" in checked(others[:400], others[400:]).notes[0]
+    with pytest.raises(InputError, match="% targets"):
+        checked(others[:480], others[400:])
 
 
 def test_other_items_are_refused_where_test_queries_lie_elsewhere():

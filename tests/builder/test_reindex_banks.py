@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support import jobs, small
@@ -172,6 +173,14 @@ class TestGroups:
         self.job(shops, fit_by=None)
         with pytest.raises(InputError, match="fit_by: expected a column, as the collection was built by groups"):
             run(shops)
+
+
+def test_counts_of_one_file_are_known_and_each_query_of_another_was_asked_once(folder):
+    bank = small.query_bank()
+    pq.write_table(pa.table({"vector": list(bank[:40]), "count": [7] * 40}), folder / "often.parquet")
+    np.save(folder / "once.npy", bank[40:])
+    jobs.rewrite(folder, correction=SN, query_bank=["often.parquet", "once.npy"])
+    assert run(folder).manifest.bank.queries == 280 + len(bank) - 40
 
 
 @pytest.mark.parametrize(

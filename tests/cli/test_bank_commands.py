@@ -113,7 +113,7 @@ def test_check_of_a_good_bank_is_0_and_of_a_bad_one_4(run, prepared, on, tmp_pat
 
 def test_forget_deletes_those_of_a_client_or_all(run, prepared):
     home = prepared / "live" / "things"
-    assert run("bank", "forget", "--queries", home, "--client", "shop").out == "deleted 150 queries\n"
+    assert run("bank", "forget", "--queries", home, "--client", "shop").out == "queries and clicks deleted: 150\n"
     assert run("bank", "show", "--queries", home, "--json").json["clients"] == {"phone": 1.0}
     assert run("bank", "forget", "--queries", home, "--all", "--json").json == {"deleted": 150}
     ended = run("bank", "show", "--queries", home)

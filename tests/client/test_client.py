@@ -28,6 +28,7 @@ METHODS = {
     "put_bank": "PUT /v1/collections/{collection}/bank",
     "bank": "GET /v1/collections/{collection}/bank",
     "bank_query": "GET /v1/collections/{collection}/bank/{number}",
+    "add_clicks": "POST /v1/collections/{collection}/clicks",
     "access": "GET /v1/access",
     "point": "GET /v1/collections/{collection}/points/{id}",
     "points": "POST /v1/collections/{collection}/points",

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from support.wire import Server
 
-from hubless_client import AsyncClient, Client, ConnectionFailed, Retries, aupload, upload
+from hubless_client import AsyncClient, Click, Client, ConnectionFailed, Query, Retries, aupload, upload
 
 README = Path(__file__).parents[2] / "clients" / "python" / "README.md"
 READS = "all that read"
@@ -38,6 +38,7 @@ CALLS = {
     "set_alias()": lambda client: client.set_alias("a", "songs"),
     "remove_alias()": lambda client: client.remove_alias("a", if_match="*"),
     "put_bank()": lambda client: client.put_bank("songs", [[1.0]]),
+    "add_clicks()": lambda client: client.add_clicks("songs", [Click(Query([1.0]), "x")]),
     "put_scores()": lambda client: client.put_scores("words", [(["a"], [1.0])]),
     "delete_scores()": lambda client: client.delete_scores("words"),
     "live()": lambda client: client.live(),

@@ -7,7 +7,7 @@ import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import small, writing
+from support import catalogs, small, writing
 from support.serving import serving_catalog
 from support.wire import Server, sent
 
@@ -17,8 +17,10 @@ from hubless_client import (
     AsyncClient,
     BankInfo,
     CannotSend,
+    Click,
     Client,
     Deleted,
+    Query,
     Written,
     aupload,
     upload,
@@ -132,6 +134,14 @@ def test_labels_go_as_lists_whatever_holds_them(ask):
         assert sent(server)[2]["relevant"] == [[1, 2], None, str(UUID(int=3))]
     with pytest.raises(CannotSend, match="relevant: expected a list, an entry a query, got dict"):
         ask(Server(BANK), "put_bank", "songs", texts=["a"], relevant={0: "x"})
+
+
+def test_clicks_are_told_to_a_server_that_samples(ask_at, catalog, tmp_path):
+    clicks = [Click(Query([1.0] * catalogs.DIM), -986, 2, "ann"), Click(Query(np.ones(catalogs.DIM)), -979)]
+    with serving_catalog(catalog, query_sample=tmp_path / "sample") as url:
+        assert ask_at(url, "add_clicks", "numbers", clicks) == 2
+        with pytest.raises(CannotSend, match=r"clicks\[1\]: expected a Click, got dict"):
+            ask_at(url, "add_clicks", "numbers", [clicks[0], {}])
 
 
 @pytest.mark.parametrize("given", [{}, {"vectors": [[1]], "texts": ["a"]}, {"texts": "ab"}, {"vectors": [[1], [1, 2]]}])

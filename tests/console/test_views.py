@@ -66,7 +66,9 @@ def test_live_queries_are_counted_beside_those_of_the_build(visit, server):
     page.reload()
     expect(page.get_by_text("Found most often")).to_be_visible()
     expect(page.get_by_text("Skewness as served")).to_be_visible()
-    expect(page.get_by_text("queries ranked twice")).to_have_count(0)  # of a few, their skewness is that of chance
+    expect(page.get_by_text("queries, raw and corrected")).to_have_count(0)  # of a few, their skewness is of chance
+    expect(page.get_by_text("by 1 different query, too few to go by")).to_be_visible()
+    expect(page.get_by_text("clicks or labels tell")).to_be_visible()
 
 
 def test_hubs_show_the_kept_scan(visit, console):

@@ -9,19 +9,15 @@ from support.problems import with_hubs
 import hubless
 from hubless import CORRECTIONS
 from hubless.corrections import registered
-from hubless.corrections.folded.heads import LEAST_COPIES, SHARE
-from hubless.measures.repeats import without_copies
-from hubless.vectors.sources import ArrayVectors
+from hubless.corrections.folded.heads import LEAST_COPIES, SHARE, SURE, Heads
+from hubless.measures.repeats import with_copies
+from hubless.vectors.sources import HeldVectors
 
 PROBLEM = with_hubs(targets=400, bank=600, dim=16, seed=3)
 
 
-def once(rows):
-    return without_copies(ArrayVectors(np.ascontiguousarray(rows, np.float32), "query bank"))
-
-
-def fit(bank):
-    return CORRECTIONS["auto"]().fit(once(bank), PROBLEM.targets)
+def fit(bank, counts=None):
+    return CORRECTIONS["auto"]().fit(with_copies(HeldVectors(bank, "query bank"), counts), PROBLEM.targets)
 
 
 def firsts(queries, offsets):
@@ -78,11 +74,54 @@ def test_query_that_is_asked_less_is_no_head(rows, times):
 def test_paraphrases_of_a_head_count_together_where_the_bank_is_uneven():
     rng = np.random.default_rng(0)
     (head,) = CHANGED[:1]
-    asked = PROBLEM.bank[head] + 0.05 * rng.normal(size=(900, 16)).astype(np.float32)
+    asked = PROBLEM.bank[head] + 0.1 * rng.normal(size=(900, 16)).astype(np.float32)
     found = fit(np.concatenate([PROBLEM.bank, asked]))
     assert found.details["unevenness"] > 4.5
     offsets = found.offsets(PROBLEM.targets)
     assert firsts(PROBLEM.bank[[head]], offsets)[0] == RAW[head]
+    alike = firsts(asked, 0) == RAW[head]
+    assert 200 < alike.sum() < 900
+    assert (firsts(asked[alike], offsets) == RAW[head]).all()
+
+
+HUBS = np.argsort(PLAIN[RAW] + PLAIN[firsts(PROBLEM.bank, PLAIN)], kind="stable")[::-1][:60]
+COUNTS = np.ones(600, np.int64)
+COUNTS[HUBS] = 110 - np.arange(60)
+"""A tenth of the queries is asked often, those that find the largest hubs."""
+MOST_ASKED = HUBS[:30]
+
+
+def test_twentieth_that_is_asked_most_keeps_its_first_answers_where_these_are_hubs():
+    found = fit(PROBLEM.bank, COUNTS)
+    assert found.details["asked_at_hubs"] > SURE
+    assert 1 < found.details["heads"] <= len(np.unique(RAW[MOST_ASKED]))
+    offsets = found.offsets(PROBLEM.targets)
+    np.testing.assert_array_equal(firsts(PROBLEM.bank[MOST_ASKED], offsets), RAW[MOST_ASKED])
+    assert (firsts(PROBLEM.bank[MOST_ASKED], PLAIN) != RAW[MOST_ASKED]).mean() > 0.3
+    assert set(np.flatnonzero(np.abs(offsets - PLAIN) > 1e-5)) <= set(RAW[MOST_ASKED])
+
+
+def test_what_is_asked_most_by_chance_keeps_nothing():
+    kept = [fit(PROBLEM.bank, np.random.default_rng(seed).permutation(COUNTS)).details["heads"] for seed in range(8)]
+    assert kept.count(0) >= 6
+
+
+def test_counts_repeated_rows_and_a_log_given_to_the_builder_are_one():
+    log = np.repeat(PROBLEM.bank, COUNTS, axis=0)
+    plain = fit(PROBLEM.bank, COUNTS).offsets(PROBLEM.targets)
+    np.testing.assert_array_equal(fit(log).offsets(PROBLEM.targets), plain)
+    made = hubless.offsets(PROBLEM.targets, log[::-1].copy(), metric="dot")
+    np.testing.assert_allclose(made, plain - plain.mean(), atol=1e-5)
+
+
+def test_limits_are_those_of_each_head_in_turn():
+    rng = np.random.default_rng(0)
+    heads = Heads(PROBLEM.bank[:40], *rng.normal(size=(2, 40)))
+    expected = np.full(400, np.inf)
+    for query, reached, most in zip(*vars(heads).values(), strict=True):
+        expected = np.where(PROBLEM.targets @ query >= reached, np.minimum(expected, most), expected)
+    found = heads.limits(HeldVectors(PROBLEM.targets, "targets"))
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_paraphrases_are_alike_by_their_vectors_and_not_by_how_distance_is_folded():

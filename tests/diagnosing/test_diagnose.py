@@ -180,7 +180,7 @@ LIVE, BANK, TARGETS = QUERIES[:220], QUERIES[220:600], ITEMS[400:]
 FOREIGN = foreign()
 
 
-@pytest.mark.parametrize(("bank", "told"), [(BANK, "the query bank fits them: keep"), (FOREIGN, "does not fit them")])
+@pytest.mark.parametrize(("bank", "told"), [(BANK, "do not speak against the bank"), (FOREIGN, "does not fit them")])
 def test_diagnosis_says_whether_the_bank_is_like_the_live_queries(bank, told):
     found = hubless.diagnose(TARGETS, bank, metric="cosine", live_queries=LIVE)
     assert told in found.verdict[-1]

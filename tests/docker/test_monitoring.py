@@ -14,7 +14,6 @@ from support.serving import serving_catalog
 from hubless_service.access.authentication import FAILURES
 from hubless_service.app import create_app
 from hubless_service.http.problems import PROBLEM_TYPES
-from hubless_service.observing.live import RANKINGS
 from hubless_service.searching.shelf import STATES
 from hubless_service.settings import Settings
 
@@ -34,13 +33,12 @@ DOCUMENTED = dict(re.findall(r"(?m)^\| `(hubless_\w+)` \| (.*?) \|", (ROOT / "do
 VALUES = {
     "state": {*STATES, "served", "refused"},
     "code": {*PROBLEM_TYPES},
-    "ranking": {*RANKINGS},
     "reason": {*FAILURES},
 }
 # what appears only once something happens that a test does not wait for: queries in hundreds, failures, several workers
 LATE = {
-    *("hubless_recommended_strength", "hubless_drift", "hubless_confidence_drift", "hubless_encoder_breaker_open"),
-    *("hubless_query_sample_failing", "hubless_live_skewness", "hubless_store_failing"),
+    *("hubless_drift", "hubless_confidence_drift", "hubless_encoder_breaker_open"),
+    *("hubless_query_sample_failing", "hubless_store_failing"),
 }
 
 
@@ -53,7 +51,7 @@ def metrics_of(expression):
 def printed(tmp_path_factory):
     """The labels of each metric that a service prints after a query, an error and a wrong key."""
     catalog = catalogs.build(tmp_path_factory.mktemp("monitored"))
-    given = {"read_keys": "reader-0123456789", "metrics_public": True, "hubness_compared": 512}
+    given = {"read_keys": "reader-0123456789", "metrics_public": True}
     with serving_catalog(catalog, **given) as base, httpx.Client(base_url=base) as http:
         key = {"X-API-Key": "reader-0123456789"}
         query = {"vector": [1.0] * catalogs.DIM}

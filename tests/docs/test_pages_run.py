@@ -56,7 +56,7 @@ def demo(folder, walk):
     texts = [text.lower() for text in re.findall(r'\btext"?[=:] ?"([ \w]+)"', pages)]
     for collection in ("stdlib", "stdlib-next"):
         demo_like.build(folder / "catalog", texts, collection)
-    walk.prepare("served hubless serve --catalog catalog")
+    walk.prepare("served env HUBLESS_QUERY_SAMPLE=queries hubless serve --catalog catalog")
 
 
 def tables(folder, walk):

@@ -44,16 +44,13 @@ def vector():
 
 @pytest.fixture
 def serve(catalog, contract):
-    """A context manager that serves collections, or what opening them raises; yields a client and the source.
-
-    Nothing is drawn to be searched a second time, unless settings say so: what is searched is what was asked.
-    """
+    """A context manager that serves collections, or what opening them raises; yields a client and the source."""
 
     @contextmanager
     def serve(collections, *, held=False, **settings):
         source = Source(collections, held=held)
         with (
-            settings_with(catalog=catalog, **{"hubness_compared": 0, **settings}) as table,
+            settings_with(catalog=catalog, **settings) as table,
             serving(create_app(table, SearchService(source, table))) as base_url,
             contract.client(base_url) as client,
         ):

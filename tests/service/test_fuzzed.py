@@ -40,7 +40,7 @@ LONGEST_HEAD = 2**16
 ADMIN_KEY = "admin-0123456789"
 WHOLE = re.compile(r"^(PUT|DELETE) /v1/collections/{collection}$")  # which the other tests need as it is
 NAMES_UNKNOWN = re.compile(
-    rf"{{version}}|{{alias}}|{{name}}|/points$|/points/delete$|/pictures/|/occurrence/queries$|^PUT .*/bank$|"
+    rf"{{version}}|{{alias}}|{{name}}|/points$|/points/delete$|/pictures/|/occurrence/queries$|^PUT .*/bank$|/clicks$|"
     rf"^DELETE .*/points/|{WHOLE.pattern}"
 )  # of which none is guessed, or not all, or is there once; a bank needs a collection that can be fitted
 WRITES = [f"{method} /v1/collections/{{collection}}/points" for method in ("PUT", "PATCH")]

@@ -1,6 +1,6 @@
-"""What is measured of live queries: hubness, drift from the query bank, and the strength that they speak for."""
+"""What is made of live queries: hubness, drift from the query bank, and the strength that they speak for."""
 
-import logging
+import asyncio
 import re
 import time
 from types import SimpleNamespace
@@ -13,9 +13,10 @@ from support.hubs import foreign, pairs
 
 import hubless
 from hubless import measures
+from hubless.errors import EngineUnavailable
 from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
-from hubless_service.observing import live
-from hubless_service.observing.live import FEWEST, MOST, WINDOW, Answered, LiveVersion
+from hubless_service.http.problems import HttpProblem
+from hubless_service.observing.live import FEWEST, MOST, WINDOW, LiveVersion
 
 QUERIES = catalogs.words().query_bank[:40]
 HUBNESS = "/v1/collections/words/hubness"
@@ -23,40 +24,21 @@ BATCH = "/v1/collections/words/query/batch"
 RANKINGS = ("served", "corrected", "raw")
 
 
-@pytest.fixture(autouse=True)
-def hasty(monkeypatch):
-    monkeypatch.setattr(live, "_SECONDS", 0.01)
-    monkeypatch.setattr(live, "_RESTS", 0)
-
-
 def ask(client, **fields):
     queries = [{"vector": query.tolist(), **fields} for query in QUERIES]
     assert client.post(BATCH, json={"queries": queries}).status_code == 200
 
 
-def until(client, ranking, queries):
-    """The live hubness, as soon as a ranking has so many queries."""
-    while True:
-        found = client.get(HUBNESS).json()
-        if found[ranking] and found[ranking]["queries"] == queries:
-            return found
-        time.sleep(0.01)
-
-
 def gauges(client, pattern):
-    """(what a pattern's group finds in the name of a gauge, its ranking or None) → value."""
+    """What a pattern's group finds in the name of a gauge → value."""
     samples = [each for one in text_string_to_metric_families(client.get("/metrics").text) for each in one.samples]
-    return {
-        (found[1], sample.labels.get("ranking")): sample.value
-        for sample in samples
-        if (found := re.fullmatch(pattern, sample.name))
-    }
+    return {found[1]: sample.value for sample in samples if (found := re.fullmatch(pattern, sample.name))}
 
 
 def test_figures_and_hubs_are_those_of_the_answers_and_of_the_raw_ranking(serve, words):
-    with serve({"words": words}, hubness_compared=512) as (client, _):
+    with serve({"words": words}) as (client, _):
         ask(client, limit=25)
-        found = until(client, "raw", len(QUERIES))
+        found = client.get(HUBNESS).json()
         shown = gauges(client, "hubless_live_(.*)")
     assert (found["collection"], found["version"], found["k"]) == ("words", words.version, 10)
     for ranking, strength in zip(RANKINGS, (1, 1, 0), strict=True):
@@ -71,43 +53,53 @@ def test_figures_and_hubs_are_those_of_the_answers_and_of_the_raw_ranking(serve,
             "antihub_share": np.mean(counts == 0),
         }
         assert found[ranking] == pytest.approx(expected, rel=1e-6)
-        assert {name: shown[name, ranking] for name in expected} == pytest.approx(expected, rel=1e-6)
         assert [hub["occurrence"] for hub in hubs] == np.sort(counts)[::-1][:10].tolist()
         by_id = dict(zip(words.ids(np.arange(words.count)), counts, strict=True))
         assert all(by_id[hub["id"]] == hub["occurrence"] for hub in hubs)
+    assert shown == pytest.approx(found["served"], rel=1e-6)
     assert found["raw"]["skewness"] > found["corrected"]["skewness"] + 1
 
 
-def test_hits_that_were_chosen_do_not_count_as_they_do_not_follow_the_ranking(serve, words):
+@pytest.mark.parametrize("chosen", [{"diversity": 0.5}, {"group_by": "title"}])
+def test_hits_that_were_chosen_do_not_count_as_they_do_not_follow_the_ranking(serve, words, chosen):
     with serve({"words": words}) as (client, _):
-        ask(client, diversity=0.5)
-        ask(client, group_by="title")
-        assert client.get(HUBNESS).json()["seen"] == 0
+        ask(client, **chosen)
+        found = client.get(HUBNESS).json()
+    assert found["seen"] == 0
+    assert {found[each] for each in (*RANKINGS, "live", "drift")} == {None}
 
 
 def test_filtered_queries_are_compared_under_their_filter_and_those_that_find_nothing_are_not(serve, words, caplog):
-    with serve({"words": words}, hubness_compared=512) as (client, _):
+    with serve({"words": words}) as (client, _):
         ask(client, filter={"field": "rank", "eq": -1})
         ask(client, filter={"field": "rank", "lt": 50})
-        found = until(client, "raw", len(QUERIES))
+        found = client.get(HUBNESS).json()
     few = set(words.ids(np.arange(50)))
     for ranking in RANKINGS:
         assert {hub["id"] for hub in found[ranking]["hubs"]} <= few
-    assert "failed" not in caplog.text
+    assert found["raw"]["queries"] == len(QUERIES)
+    assert "searched again" not in caplog.text
 
 
-@pytest.mark.parametrize(("off", "left"), [({"hubness_compared": 0}, {"served"}), ({"hubness": False}, set())])
-def test_what_is_switched_off_is_neither_measured_nor_recommended(serve, words, off, left):
-    with serve({"words": words}, **{"hubness_compared": 512, **off}) as (client, _):
+def test_answers_are_counted_though_no_time_is_left_to_search_again(serve, words, monkeypatch):
+    monkeypatch.setattr("hubless_service.routes.analysis._SHARE", 0)
+    with serve({"words": words}) as (client, _):
         ask(client)
         found = client.get(HUBNESS).json()
-        assert {ranking for ranking in RANKINGS if found[ranking]} == left
-        assert {ranking for _, ranking in gauges(client, "hubless_live_(.*)")} == left
-        assert client.get("/v1/collections/words").json()["live"] is None
+    assert found["served"]["queries"] == len(QUERIES)
+    assert {found[each] for each in ("corrected", "raw", "live")} == {None}
+
+
+def test_nothing_is_kept_where_it_is_switched_off(serve, words):
+    with serve({"words": words}, hubness=False) as (client, _):
+        ask(client)
+        found = client.get(HUBNESS).json()
+        assert {found[each] for each in (*RANKINGS, "live", "drift")} == {None}
+        assert gauges(client, "hubless_live_(.*)") == {}
 
 
 def test_only_the_last_answers_count(serve, words):
-    with serve({"words": words}, hubness_compared=0) as (client, _):
+    with serve({"words": words}) as (client, _):
         ask(client, limit=1)
         for _ in range(WINDOW // len(QUERIES) + 1):
             client.post(BATCH, json={"queries": [{"vector": QUERIES[0].tolist()}] * len(QUERIES)})
@@ -131,83 +123,43 @@ def test_new_version_begins_anew(serve, tmp_path):
     assert after["served"] is None
 
 
-VOCABULARY = list(catalogs.VOCABULARY)
-
-
-def texts(count, words, seed=5):
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(words, 3)) for _ in range(count)]
-
-
-def ask_texts(client, asked):
-    assert client.post(BATCH, json={"queries": [{"text": text} for text in asked]}).status_code == 200
-
-
-def test_queries_like_those_of_the_bank_are_no_drift(serve, words):
+def test_drift_from_the_bank_is_told_with_what_to_do_until_the_queries_are_like_it_again(serve, words):
+    rng = np.random.default_rng(5)
+    vocabulary = list(catalogs.VOCABULARY)
     with serve({"words": words}) as (client, _):
-        ask_texts(client, texts(300, VOCABULARY))
-        found = client.get(HUBNESS).json()["drift"]
-        assert found["drift"] < 1
-        assert found["advice"] is None
-        assert 250 < found["queries"] <= 300
-        assert gauges(client, "hubless_(drift)") == {("drift", None): found["drift"]}
-
-
-def test_log_says_once_that_queries_left_the_bank_and_what_to_do_though_nobody_asks(serve, words, caplog):
-    caplog.set_level("INFO", "hubless.live")
-
-    def lines():
-        return [record.getMessage() for record in caplog.records if record.name == "hubless.live"]
-
-    with serve({"words": words}) as (client, _):
-        ask_texts(client, texts(300, VOCABULARY[:8]))
-        while not lines():
-            time.sleep(0.01)
-        (warned,) = lines()
-        assert warned.startswith('collection "words", version ')
-        assert "recent queries as the bank" in warned
-        client.get(HUBNESS)
-        assert lines() == [warned]
-        for seed in range(2):
-            ask_texts(client, texts(300, VOCABULARY, seed))
-        assert client.get(HUBNESS).json()["drift"]["advice"] is None
-        while len(lines()) < 2:
-            time.sleep(0.01)
-        assert lines()[1] == 'collection "words": the queries are like those of the query bank again'
-
-
-def test_too_few_different_queries_say_nothing(serve, words):
-    with serve({"words": words}) as (client, _):
-        ask_texts(client, texts(10, VOCABULARY) * 30)
-        assert client.get(HUBNESS).json()["drift"] is None
-        assert gauges(client, "hubless_(drift)") == {}
-
-
-def test_bundle_without_a_sample_of_its_bank_gives_none(serve, catalog):
-    old = hubless.open(catalog, "words")
-    object.__setattr__(old.parts, "bank_sample", None)
-    with serve({"words": old}) as (client, _):
-        ask_texts(client, texts(300, VOCABULARY))
-        assert client.get(HUBNESS).json()["drift"] is None
+        for known, drifts in ((vocabulary, False), (vocabulary[:8], True), (vocabulary, False)):
+            texts = [{"text": " ".join(rng.choice(known, 3))} for _ in range(MOST)]
+            assert client.post(BATCH, json={"queries": texts}).status_code == 200
+            shown = gauges(client, "hubless_(drift)")  # made for whoever asks first
+            found = client.get(HUBNESS).json()["drift"]
+            assert shown == {"drift": found["drift"]}
+            assert (found["drift"] > 3) == drifts
+            assert ("recent queries as the bank" in (found["advice"] or "")) == drifts
 
 
 def observe(live, collection, vectors, limit=10):
     results = collection.query(vectors, limit, prepared=True)
     asked = [SimpleNamespace(asked=vector[np.newaxis], options={"limit": limit}) for vector in vectors]
-    live.observe(collection, [Answered(query, results, line) for line, query in enumerate(asked)])
+    live.observe(collection, [(query, (results, line)) for line, query in enumerate(asked)])
 
 
-def test_only_the_last_queries_are_compared_and_again_once_some_are_new(numbers):
+def test_drift_is_of_the_last_queries_and_made_again_once_some_are_new(numbers):
     rng = np.random.default_rng(0)
-    live = LiveVersion(numbers, compared=0)
-    observe(live, numbers, numbers.parts.bank_sample[:FEWEST])
+    live, bank = LiveVersion(), numbers.parts.bank_sample
+    observe(live, numbers, np.repeat(bank[:10], 5, axis=0))
+    assert live.drift(numbers) is None  # too few different ones
+    observe(live, numbers, bank[10:FEWEST])
     before = live.drift(numbers)
-    assert before["drift"] < 1
-    observe(live, numbers, numbers.parts.bank_sample[:1])
+    assert (before["drift"] < 1, before["queries"]) == (True, FEWEST)
+    observe(live, numbers, bank[:1])
     assert live.drift(numbers) is before
     observe(live, numbers, 5 + rng.normal(size=(2 * MOST, numbers.dim)).astype(np.float32))
     assert live.drift(numbers)["drift"] > 3
     assert live.drift(numbers)["queries"] == MOST
+    object.__setattr__(numbers.parts, "bank_sample", None)
+    without = LiveVersion()
+    observe(without, numbers, bank)
+    assert without.drift(numbers) is None
 
 
 PEOPLE, ITEMS, _ = pairs(1100, apart=1.0, common=1.0)
@@ -224,76 +176,82 @@ def banks(tmp_path_factory):
     return {name: hubless.open(folder / name, "c") for name in ("fitting", "foreign")}
 
 
-def ask_each(client, queries=LIVE, **fields):
-    asked = [{"vector": query.tolist(), **fields} for query in queries]
-    answer = client.post(f"{ABOUT}/query/batch", json={"queries": asked})
-    assert answer.status_code == 200
-    return answer.json()["results"]
-
-
-def until_recommended(client, queries):
-    """The document of the collection, as soon as the recommendation is made of so many queries."""
-    while True:
-        found = client.get(ABOUT).json()
-        if found["live"] and found["live"]["queries"] >= queries:
-            return found
-        time.sleep(0.01)
-
-
-@pytest.mark.parametrize(("bank", "low", "high"), [("fitting", 1, 1), ("foreign", 0, 0.25)])
-def test_recommendation_falls_with_a_foreign_bank_only(serve, banks, bank, low, high, caplog):
-    caplog.set_level(logging.INFO, "hubless.live")
-    with serve({"c": banks[bank]}, hubness_compared=512) as (client, _):
+@pytest.mark.parametrize(
+    ("bank", "asked", "low", "high", "state"),
+    [("fitting", 500, 1, 1, "enough"), ("foreign", 500, 0, 0.25, "enough"), ("foreign", 10, 1, 1, "too_few")],
+)
+def test_live_queries_speak_for_less_with_a_foreign_bank_only_and_are_asked_only_at_a_request(
+    serve, banks, bank, asked, low, high, state
+):
+    with serve({"c": banks[bank]}) as (client, _):
+        queries = [{"vector": query.tolist()} for query in LIVE[:asked]]
+        assert client.post(f"{ABOUT}/query/batch", json={"queries": queries}).status_code == 200
+        client.get("/metrics")
         assert client.get(ABOUT).json()["live"] is None
-        ask_each(client)
-        found = until_recommended(client, 350)  # of 413 different ones; the last few make no new recommendation
-        shown = gauges(client, "hubless_(.*strength)")
-    assert found["live"]["state"] == "enough"
+        found = client.get(f"{ABOUT}/hubness").json()
+        assert client.get(ABOUT).json()["live"] == found["live"]
+    assert found["raw"]["queries"] == asked
+    assert found["live"]["state"] == state
     assert low <= found["live"]["recommended_strength"] <= high
-    assert found["strength"] == shown["strength", None] == 1
-    assert low <= shown["recommended_strength", None] <= high
-    assert "different live queries speak for strength" in caplog.text
 
 
-def test_few_live_queries_recommend_nothing_in_the_metrics(serve, banks):
-    with serve({"c": banks["foreign"]}, hubness_compared=512) as (client, _):
-        ask_each(client, LIVE[:10])
-        live = until_recommended(client, 5)["live"]
-        shown = gauges(client, "hubless_(.*strength)")
-    assert (live["recommended_strength"], live["state"]) == (1, "too_few")
-    assert shown == {("strength", None): 1}
+def test_strength_is_that_of_the_library_and_by_no_more_than_the_last_queries(banks):
+    collection = banks["foreign"]
+    live = LiveVersion()
+    observe(live, collection, PEOPLE[: MOST + 100][::-1])
+    asyncio.run(live.compare(collection, at_once))
+    chosen = hubless.choose_strength(PEOPLE[:MOST], TARGETS, collection.offsets, metric="cosine")
+    assert live.speaks_for == {
+        "recommended_strength": chosen.strength,
+        "queries": chosen.different,
+        "state": chosen.state,
+    }
 
 
 def test_answers_of_fewer_hits_than_k_count_as_they_are(banks):
     collection = banks["fitting"]
-    live = LiveVersion(collection, compared=0)
+    live = LiveVersion()
     observe(live, collection, LIVE[:2], limit=3)
-    found = live.rankings(collection)["served"]
+    found = live.served(collection)
     assert (found["queries"], sum(hub["occurrence"] for hub in found["hubs"])) == (2, 6)
 
 
-def test_of_queries_that_come_too_fast_some_are_compared_and_none_while_others_wait(banks):
-    collection = banks["fitting"]
-    live = LiveVersion(collection, compared=100)
-    observe(live, collection, LIVE)
-    live.compare(collection, lambda: True)
-    live.choose(1.0)
-    assert live.chosen.queries < 100
-    live.compare(collection, lambda: False)
-    live.choose(1.0)
-    assert live.chosen.queries == 100
+async def at_once(work):
+    return work()
 
 
-def test_version_is_looked_at_only_while_queries_are_new(serve, words, monkeypatch):
-    looked, look = [], LiveVersion.look
+def test_queries_are_searched_again_once_a_twentieth_is_new_and_it_has_rested(banks, monkeypatch):
+    searched = []
 
-    def noting(version, collection, others_wait):
-        looked.append(collection.name)
-        look(version, collection, others_wait)
+    async def run(work):
+        searched.append(work)
+        return work()
 
-    monkeypatch.setattr(LiveVersion, "look", noting)
-    with serve({"words": words, "others": words}, hubness_compared=512) as (client, _):
-        client.get("/metrics").raise_for_status()  # which makes figures of all
-        ask(client)
-        until(client, "raw", len(QUERIES))
-    assert set(looked) == {"words"}
+    def look(new):
+        if new:
+            observe(live, banks["fitting"], LIVE[:new])
+        asyncio.run(live.compare(banks["fitting"], run))
+        return len(searched)
+
+    live = LiveVersion()
+    monkeypatch.setattr("hubless_service.observing.live._RESTS", 0)
+    assert [look(64), look(0), look(3), look(1)] == [10, 10, 10, 25]  # blocks of 32 at five strengths
+    monkeypatch.setattr("hubless_service.observing.live._RESTS", 1e6)
+    assert [look(64), look(64)] == [50, 50]  # 132 queries; then it rests
+
+
+@pytest.mark.parametrize("error", [HttpProblem("too_many_requests", "full"), EngineUnavailable("gone")])
+def test_what_there_is_no_room_for_is_left_out_and_the_log_says_so(banks, caplog, error):
+    collection, live, left = banks["fitting"], LiveVersion(), iter(range(7))
+
+    async def run(work):
+        if next(left, None) is None:
+            raise error
+        return work()
+
+    caplog.set_level("INFO", "hubless.live")
+    observe(live, collection, LIVE[:100])
+    asyncio.run(live.compare(collection, run))
+    found = live.describe(collection)
+    assert (found["raw"]["queries"], found["corrected"]["queries"], found["served"]["queries"]) == (32, 32, 100)
+    assert f'collection "c": of 100 live queries 32 were searched again: {error}' in caplog.text

@@ -41,7 +41,7 @@ def operations():
         for method, about in methods.items():
             name = about["operationId"]
             role = "admin" if "403" in about["responses"] else "read"
-            if about["tags"] == ["points"] or name == "create_collection":
+            if about["tags"] in (["points"], ["clicks"]) or name == "create_collection":
                 role = "write"
             usual = next(part for part in NAMES if part in path)
             where = path.replace(usual or "@", "@").format(id="1", version="none", number="0")

@@ -7,7 +7,6 @@ import pytest
 
 from hubless.errors import InputError, StorageError
 from hubless.store import query_sample
-from hubless.store.draws import forget
 from hubless.store.query_sample import SampledQuery, SampleWriter, read_sample
 
 NOON = 1_800_000_000 - 1_800_000_000 % 86_400 + 12 * 3600
@@ -172,16 +171,3 @@ def test_folder_without_live_queries_is_refused_with_what_it_is(tmp_path, place,
         read_sample(tmp_path / place)
     with pytest.raises(StorageError, match="no such file"):
         read_sample(tmp_path / "nowhere")
-
-
-def test_forgetting_deletes_all_or_those_of_a_client(tmp_path):
-    made = writer(tmp_path)
-    add(made, VECTORS[:5], "a")
-    add(made, VECTORS[5:8], "b")
-    add(made, VECTORS[8:9], "a", when=NOON + 6 * DAY)
-    home = tmp_path / "sample" / "c"
-    assert forget(home, "nobody") == 0
-    assert forget(home, "a") == 6
-    assert rows_of(read_sample(home).vectors) == rows_of(VECTORS[5:8])
-    assert forget(home) == 3
-    assert not list(home.glob("*.parquet"))

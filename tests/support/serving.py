@@ -73,5 +73,5 @@ def serving_catalog(catalog, source=None, **settings):
         with serving(app) as base_url:
             wait_until_ready(base_url)
             yield base_url
-        for thread in app.state.hubless.engine.live.stop():  # a busy machine may take longer than the server waits
+        for thread in app.state.hubless.engine.samplers.stop():  # a busy machine may take longer than the server waits
             thread.join()

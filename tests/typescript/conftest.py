@@ -57,5 +57,6 @@ def url(tmp_path_factory):
     data = catalogs.words()
     payload = catalogs.payload()
     hubless.build(catalog, "written", data.targets, data.query_bank, ids=data.ids, payload=payload, progress=False)
-    with serving_catalog(catalog, admin_keys=KEY, cors_origins="*") as address:
+    sample = tmp_path_factory.mktemp("sample")
+    with serving_catalog(catalog, admin_keys=KEY, cors_origins="*", query_sample=sample) as address:
         yield address

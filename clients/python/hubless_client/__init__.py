@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from hubless_client.aliases import AliasInfo
 from hubless_client.bank import BankInfo
+from hubless_client.clicks import Click
 from hubless_client.client import AsyncClient, Client
 from hubless_client.collection import CollectionInfo
 from hubless_client.errors import (
@@ -158,6 +159,7 @@ __all__ = [
     "ChangedAnswers",
     "ChangedField",
     "ChangedIds",
+    "Click",
     "Client",
     "ClientError",
     "CollectionInfo",

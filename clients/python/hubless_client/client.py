@@ -10,6 +10,7 @@ from httpx_retries import aretry_request, retry_request
 from hubless_client.aliases import AliasMethods
 from hubless_client.bank import BankMethods
 from hubless_client.call import Call, Timeout
+from hubless_client.clicks import ClickMethods
 from hubless_client.collection import CollectionMethods
 from hubless_client.connection import DEFAULT_TIMEOUT, DEFAULT_URL, way_to
 from hubless_client.errors import CannotSend
@@ -35,6 +36,7 @@ class Methods(
     ReadMethods,
     WriteMethods,
     BankMethods,
+    ClickMethods,
     CollectionMethods,
     HubnessMethods,
     InsightMethods,

@@ -28,7 +28,7 @@ class CollectionInfo(Record):
     payload : "columns", each with its type; "json" for objects with any keys; None without payload
     payload_types : the type of each payload column, which filters must match
     strength : that of a query that gives none
-    live : the strength that live queries speak for, their number, and whether that is enough; None if not known
+    live : what `hubness` found last of the strength that live queries speak for; None before
     text, image : whether it takes queries by text, and by picture
     pictures : whether the server may have pictures of its targets
     versions : the ids of all stored versions, oldest first

@@ -1,6 +1,7 @@
 """Live hubness: counts of how often live queries find each target."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from hubless_client.call import Call, Timeout
 from hubless_client.paths import in_collection
@@ -69,7 +70,9 @@ class LiveHubness(Record):
     window : the last queries of a worker that count, at most
     seen : queries of people that the worker has answered since it serves the version
     served : the answers as they were served; None without queries
-    corrected, raw : a sample of the queries, with the correction and without; compare these two; None without queries
+    corrected, raw : the last of the queries, with the correction and without; compare these two; None without queries
+    live : the strength that spreads their answers most evenly, their number, and whether that is enough; None without
+        queries. Where popular targets are right, evenness harms: clicks or labels tell
     drift : None if there were too few queries, or if the server does not measure it
     """
 
@@ -79,6 +82,7 @@ class LiveHubness(Record):
     served: RankingHubness | None
     corrected: RankingHubness | None
     raw: RankingHubness | None
+    live: dict[str, Any] | None = None
     drift: Drift | None
     collection: str
     version: str

@@ -3,7 +3,7 @@
 import { CannotSend } from "./errors.js";
 import { stringify } from "./json.js";
 import type { Request } from "./transport.js";
-import type { Query, QueryOptions } from "./types.js";
+import type { Click, Query, QueryOptions } from "./types.js";
 import { asBase64, inBase64, packed, type VectorLike } from "./vectors.js";
 
 type Content = Pick<Request, "body" | "params">;
@@ -47,6 +47,12 @@ export function contentOfBatch(
     throw new CannotSend(`queries: expected an array of queries, or { vectors: [...] }, got vectors: ${typeof vectors}`);
   }
   return { content: contentOfVectors(vectors, options), count: vectors.length };
+}
+
+/** Clicks, each with its query. */
+export function contentOfClicks(clicks: readonly Click[]): Content {
+  clicks.forEach(({ query }) => checkOneOf(query as Query));
+  return inJson({ clicks: clicks.map((click) => ({ ...click, query: documentOf(click.query as Query) })) });
 }
 
 function contentOfVectors(vectors: readonly VectorLike[], options: QueryOptions): Content {

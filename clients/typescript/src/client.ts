@@ -1,4 +1,4 @@
-import { contentOfBatch, contentOfQuery, inJson } from "./bodies.js";
+import { contentOfBatch, contentOfClicks, contentOfQuery, inJson } from "./bodies.js";
 import { BadAnswer } from "./errors.js";
 import {
   ACCESS,
@@ -21,6 +21,7 @@ import type {
   BankOptions,
   BankQuery,
   BatchHits,
+  Click,
   CollectionInfo,
   Deleted,
   Filter,
@@ -265,6 +266,12 @@ export class Client {
   async bankQuery(collection: string, number: number, options?: CallOptions): Promise<BankQuery> {
     const path = inCollection(collection, "bank", String(number));
     return this.#call("GET", path, {}, (body) => withVector(having(body, "vector")), options);
+  }
+
+  /** Tell which targets people chose; all or none. Returns how many clicks are kept. */
+  async addClicks(collection: string, clicks: readonly Click[], options?: CallOptions): Promise<number> {
+    const content = { ...contentOfClicks(clicks), once: true };
+    return this.#call("POST", inCollection(collection, "clicks"), content, (body) => number(body.kept), options);
   }
 
   /** All corrections of scores that the client's key may see. */

@@ -96,7 +96,8 @@ export interface components {
          *     ----------
          *     repeated : share of the queries that repeat others
          *     distinct : how many are different, or of another group; the correction was fitted on these. None in older versions
-         *     among_targets : share of the queries that are targets
+         *     queries : how many were asked, copies and all
+         *     among_targets : share of the different queries that are targets
          *     apart_from_targets : how well bank and targets are told apart, as AUC, 0.5 for one cloud; None for too few
          *     related_to_targets : how much nearer than strangers the queries are to targets, as AUC; None where that says nothing
          *     relative_length : median length of bank queries over that of targets, unless the metric is "cosine"
@@ -151,6 +152,42 @@ export interface components {
             /** @description Its name, with dots: `correction.details.temperature`. */
             field: string;
         };
+        /** @description What was asked, in one of the forms that a query has. */
+        ClickedQuery: {
+            /** @description A picture, for collections whose encoder takes pictures. */
+            image?: string | null;
+            /** @description A text, for collections that have an encoder. */
+            text?: string | null;
+            /** @description A vector, as long as the collection's dim. */
+            vector?: components["schemas"]["QueryVector"] | null;
+        };
+        /** @description Result of telling what people clicked. It is on the disk. */
+        ClicksAnswer: {
+            collection: string;
+            /** @description How many clicks are kept; 0 of a request with X-No-Sample. */
+            kept: number;
+            version: string;
+        };
+        /**
+         * @description Clicks, all or none.
+         * @example {
+         *       "clicks": [
+         *         {
+         *           "query": {
+         *             "vector": [
+         *               0.6,
+         *               0.8
+         *             ]
+         *           },
+         *           "target": "new"
+         *         }
+         *       ]
+         *     }
+         */
+        ClicksRequest: {
+            /** @description At most 1,000. */
+            clicks: components["schemas"]["ToldClick"][];
+        };
         /** @description A collection, its correction, and its measurements. */
         CollectionAnswer: {
             /** @description Other names that stand for it. */
@@ -173,7 +210,7 @@ export interface components {
             /** @description Whether it can be asked with a picture. */
             image: boolean;
             index: components["schemas"]["IndexRecord"];
-            /** @description null before any query, or if it is switched off. */
+            /** @description As `GET .../hubness` found it last in this worker; null before. */
             live: components["schemas"]["LiveFigures"] | null;
             /** @description null where there was no query bank to measure with. */
             measured: components["schemas"]["Measured"] | null;
@@ -455,12 +492,14 @@ export interface components {
         /** @description Occurrence of targets in the answers to live queries; null for a ranking that has none. */
         HubnessAnswer: {
             collection: string;
-            /** @description A share of the queries, as served: to compare with raw. */
+            /** @description Those of them that were searched again, as served: to compare with raw. */
             corrected: components["schemas"]["RankingHubness"] | null;
             /** @description null where too few queries were asked, or it is off. */
             drift: components["schemas"]["DriftFigures"] | null;
             /** @description Places of each answer that count. */
             k: number;
+            /** @description null where nothing was searched again. */
+            live: components["schemas"]["LiveFigures"] | null;
             /** @description The same queries without the correction. */
             raw: components["schemas"]["RankingHubness"] | null;
             /** @description Queries of people that this worker has answered since it serves the version. */
@@ -612,7 +651,7 @@ export interface components {
             /** @description With collection: payload, or payload.<column> for some columns, which its hits are sent with. */
             with?: string[] | null;
         };
-        /** @description The strength that live queries recommend. */
+        /** @description The strength for even answers. Where popular targets are right, evenness harms: clicks or labels tell. */
         LiveFigures: {
             /** @description How many different ones say so. */
             queries: number;
@@ -1247,6 +1286,15 @@ export interface components {
             occurrence: number;
             /** @description How many targets are. */
             targets: number;
+        };
+        /** @description A target that somebody chose among the hits of a query. */
+        ToldClick: {
+            /** @description Who chose it: one client counts once for a query and a target. Without it the key is believed: each counts. */
+            client?: string | null;
+            /** @description Its rank in the answer, from 1. */
+            position?: number | null;
+            query: components["schemas"]["ClickedQuery"];
+            target: components["schemas"]["StoredId"];
         };
         /** @description A kind of index that was built to see how fast it is, of a sample of the targets or of all. */
         TriedRecord: {

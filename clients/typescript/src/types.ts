@@ -26,6 +26,14 @@ export type Query = QueryOptions &
     | { id: Id; vector?: never; text?: never; image?: never }
   );
 
+/** A target that somebody chose among the hits of a query: `position` is its rank, from 1, and `client` who it was. */
+export interface Click {
+  query: { vector: VectorLike } | { text: string } | { image: Uint8Array };
+  target: Id;
+  position?: number;
+  client?: string;
+}
+
 /** A target that was found. Hits are sorted by score = similarity − strength · offset. */
 export type Hit = Omit<Schemas["QueryHit"], "id" | "vector" | "payload"> & {
   id: Id;

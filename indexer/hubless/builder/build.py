@@ -80,7 +80,8 @@ def build(
     targets : (n, d) what can be found: a file, a folder of files, an array or a source
     query_bank : (b, d) example queries. Only corrections "none" and "offsets" do without; nothing is measured then. A
         folder of the query sample is thinned: near-duplicates count once, no client has more than a quarter, and up to
-        200 queries choose the strength. "payload:title,caption" makes queries of these payload columns by the encoder
+        200 queries choose the strength. "payload:title,caption" makes queries of these payload columns by the encoder.
+        A column `count` of a table says how often each was asked: a log of different queries
     target_bank : (g, d) extra targets, for the corrections that use one
     ids : (n,) unique strings or 64-bit integers, a file of them, or the name of the column that has them; by default of
         the targets' file, the payload's `id`, or row numbers

@@ -13,6 +13,7 @@ from hubless.builder.banks.bank_checks import WITHOUT_BANK
 from hubless.builder.banks.default_strength import lasting_strength
 from hubless.builder.index import open_index
 from hubless.builder.inputs.build_inputs import BuildVectors, Contents
+from hubless.builder.inputs.counts import counts_of
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping
 from hubless.builder.inputs.priors import column_prior
 from hubless.builder.inputs.readings import read_source
@@ -331,6 +332,7 @@ def refit(
             vectors = BuildVectors(
                 targets=rows.vectors(staged.folder),
                 query_bank=bank,
+                counts=_counts(parts, bank, items),
                 target_prior=_prior(rows),
                 grouping=None if column is None else _grouping(column, rows, items, append),
                 relevant=labels,
@@ -386,10 +388,7 @@ def check_refittable(made: Manifest, correction: str | None = None) -> None:
 
 
 def _fitted_bank(parts: Parts) -> F32 | None:
-    """Return the queries (b, d) that a collection was fitted on, as they are compared. None without a correction.
-
-    A log comes back as often as its queries were asked, if the correction knows that.
-    """
+    """Return the queries (b, d) that a collection was fitted on, as they are compared. None without a correction."""
     name = parts.manifest.correction.name
     if name == NONE:
         return None
@@ -398,7 +397,18 @@ def _fitted_bank(parts: Parts) -> F32 | None:
     bank = state.get("bank")
     if bank is None or record is None or len(bank) != (record.queries if record.distinct is None else record.distinct):
         raise InputError(_BANK, f"all of it, as correction {name} does not keep the queries it was fitted on", "a part")
-    return bank if MULTIPLICITIES not in state else np.repeat(bank, state[MULTIPLICITIES], axis=0)
+    return bank
+
+
+def _counts(parts: Parts, bank: VectorSource, given: Items | None) -> I64:
+    """Return how often each query of a bank (b, d) was asked, (b,). The given queries come last."""
+    counts = np.ones(bank.shape[0], np.int64)
+    known = len(counts) - (0 if given is None else given.vectors.shape[0])
+    if known:
+        counts[:known] = parts.correction().state().get(MULTIPLICITIES, 1)
+    if given is not None:
+        counts[known:] = counts_of(given)
+    return counts
 
 
 def _with_clients(
@@ -410,7 +420,7 @@ def _with_clients(
     whose = np.full(count, BELIEVED)
     state = parts.correction().state() if known else {}
     if CLIENTS in state:
-        whose[:known] = np.repeat(state[CLIENTS], state.get(MULTIPLICITIES, 1))
+        whose[:known] = state[CLIENTS]
     if clients is not None:
         asked = client_numbers(clients)
         whose[known:] = np.where(asked == BELIEVED, BELIEVED, asked + whose.max())

@@ -9,11 +9,13 @@ from numpy.typing import ArrayLike
 from hubless.builder.banks.bank_checks import check_bank
 from hubless.builder.banks.bank_review import drawn, strength_by_offsets
 from hubless.builder.banks.far_away import check_near
+from hubless.builder.inputs.counts import counts_of
 from hubless.corrections import correction as make_correction, folds, is_given
 from hubless.corrections.prior import PriorLike, as_prior, fit as fit_correction, prior_offsets
 from hubless.errors import InputError
 from hubless.knn import augment
 from hubless.measures.evenness import ChosenStrength
+from hubless.measures.repeats import with_copies
 from hubless.vectors.arrays import F32, as_array, as_vectors, check_between, check_dim
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide, Metric, check_metric, comparison
 from hubless.vectors.files import Vectors, as_items
@@ -43,7 +45,7 @@ def offsets(
     Parameters
     ----------
     targets : (n, d)
-    query_bank : (b, d) example queries
+    query_bank : (b, d) example queries; a column `count` says how often each was asked
     metric : "cosine" compares directions, "dot" takes lengths into account, "euclidean" takes distances; to be given
     correction : a name in `hubless.CORRECTIONS` that folds into offsets
     parameters, target_bank, bank_of_targets, target_prior : as for `hubless.build`
@@ -56,8 +58,10 @@ def offsets(
         raise InputError("correction", "one that folds into offsets, such as auto", correction)
     items = as_items(targets, "targets")
     all_targets = under_metric(items.vectors, known, OF_TARGETS)
-    queries = under_metric(as_items(query_bank, "query bank").vectors, known, OF_QUERIES)
-    bank = HeldVectors(in_memory(queries), queries.name)  # it is read again and again
+    asked = as_items(query_bank, "query bank")
+    queries = under_metric(asked.vectors, known, OF_QUERIES)
+    # it is read again and again
+    bank = with_copies(HeldVectors(in_memory(queries), queries.name), counts_of(asked))
     extra = None
     if target_bank is not None:
         extra = under_metric(as_items(target_bank, "target bank").vectors, known, OF_TARGETS)
@@ -79,7 +83,8 @@ def choose_strength(
     target is found. Live queries with nearly the same raw top 10 count once: what many ask for is popular, and no hub.
     Give about 200: with fewer than 20 different ones the answer is 1, and at most 1,000 are used, drawn at random.
     Returns `strength`, and the figures that speak for it. 0 or ¼ means that the query bank is not like the live
-    queries. Raises `InputError` naming what is wrong with an input; also if the live queries are targets.
+    queries. 1 does not say that answers get better: where popular targets are right, evenness harms. Raises
+    `InputError` naming what is wrong with an input; also if the live queries are targets.
 
     Parameters
     ----------

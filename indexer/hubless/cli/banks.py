@@ -12,14 +12,13 @@ import typer
 from hubless.builder.banks.bank_review import Review, review
 from hubless.builder.banks.payload_queries import payload_queries
 from hubless.builder.banks.thinning import live_bank
-from hubless.builder.inputs.raw_banks import payload_columns
+from hubless.builder.inputs.raw_banks import payload_columns, sample_at
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, chosen_collection
-from hubless.cli.printing import empty_table, facts, print_json, print_table, warn
+from hubless.cli.printing import empty_table, facts, print_json, print_table
 from hubless.corrections import correction as make_correction
 from hubless.diagnosing.gallery import gallery_of
 from hubless.search.collection import Collection
 from hubless.store.draws import forget
-from hubless.store.query_sample import QuerySample, holds_sample, read_sample
 from hubless.vectors.files import as_items
 from hubless.vectors.sources import ArrayVectors, in_memory
 
@@ -46,7 +45,7 @@ bank_app = typer.Typer(
 @bank_app.command("show")
 def show_command(queries: LiveOption, json_: JsonOption = False) -> None:
     """Show live queries: how many, how old, how often repeated, whose."""
-    sample = _sample(queries)
+    sample = sample_at(queries)
     vectors = in_memory(as_items(queries, "queries").vectors) if sample is None else sample.vectors
     shown: dict[str, Any] = {"queries": len(vectors), "dim": vectors.shape[1]}
     clients: list[tuple[str, int]] = []
@@ -131,7 +130,7 @@ def forget_command(
     all_: Annotated[bool, typer.Option("--all", help="Delete all of them.")] = False,
     json_: JsonOption = False,
 ) -> None:
-    """Delete live queries from the sample. The service may run meanwhile.
+    """Delete live queries and clicks from the sample. The service may run meanwhile.
 
     `hubless bank show` names the clients. Queries that the service has not
     written yet, of the last 15 seconds, come after that.
@@ -142,25 +141,16 @@ def forget_command(
     if json_:
         print_json({"deleted": gone})
     else:
-        typer.echo(f"deleted {gone:,} {'query' if gone == 1 else 'queries'}")
+        typer.echo(f"queries and clicks deleted: {gone:,}")
 
 
 def _read(path: Path, collection: Collection | None = None) -> tuple[Any, tuple[str, ...] | None]:
     """Return queries, and of those that people asked the client of each. A collection has texts that may be queries."""
     if collection is not None and (columns := payload_columns(path)) is not None:
         return payload_queries(collection, columns), ()
-    if (sample := _sample(path)) is not None:
+    if (sample := sample_at(path)) is not None:
         return sample.vectors, sample.clients
     return in_memory(as_items(path, "queries").vectors), None
-
-
-def _sample(path: Path) -> QuerySample | None:
-    if not holds_sample(path):
-        return None
-    sample = read_sample(path)
-    for file, why in sample.skipped.items():
-        warn(f"{file} is left out: it is {why}")
-    return sample
 
 
 def _print_review(found: Review) -> None:

@@ -26,16 +26,7 @@ from hubless.corrections.query_time import (
     Rescorer as Rescorer,
     corrected_scores as corrected_scores,
 )
-from hubless.corrections.rescored.counted_proximity import CountedProximities, CountedProximity, FittedCountedProximity
-from hubless.corrections.rescored.dual_softmax_loss import (
-    DualSoftmaxLoss,
-    FittedDualSoftmaxLoss,
-    SimilarityTimesSoftmax,
-)
-from hubless.corrections.rescored.globally_corrected import FittedBank, GloballyCorrected, RankAmongBank
-from hubless.corrections.rescored.local_scaling import FittedLocalScaling, LocalScaling, Nicdm, ScaledDistances
-from hubless.corrections.rescored.mutual_proximity import FittedMutualProximity, MutualProximities, MutualProximity
-from hubless.corrections.rescored.single_query import FittedSingleQuery, JoinedSinkhorn, SingleQuerySinkhorn
+from hubless.corrections.single_query import FittedSingleQuery, JoinedSinkhorn, SingleQuerySinkhorn
 from hubless.errors import InputError
 from hubless.vectors.comparing import COSINE
 
@@ -56,13 +47,7 @@ _TABLE: dict[str, tuple[Any, type[FittedCorrection], type[Gate] | type[Rescorer]
     "dissimlocal": (DisSimLocal, FittedLocalCentres, None),
     "dis": (DynamicInvertedSoftmax, FittedGatedSoftmax, Gate),
     "dual_dis": (DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors),
-    "gc": (GloballyCorrected, FittedBank, RankAmongBank),
-    "dsl": (DualSoftmaxLoss, FittedDualSoftmaxLoss, SimilarityTimesSoftmax),
     "sinkhorn": (SingleQuerySinkhorn, FittedSingleQuery, JoinedSinkhorn),
-    "ls": (LocalScaling, FittedLocalScaling, ScaledDistances),
-    "nicdm": (Nicdm, FittedLocalScaling, ScaledDistances),
-    "mp": (MutualProximity, FittedMutualProximity, MutualProximities),
-    "mp_empiric": (CountedProximity, FittedCountedProximity, CountedProximities),
 }
 """By name: the method, its fitted form, and its work on a live query beyond the folded offsets."""
 

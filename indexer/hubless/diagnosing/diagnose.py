@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 
 from hubless import measures
-from hubless.builder.banks.bank_checks import MOST_TARGETS, UNUSABLE, CheckedBank, check_bank, is_unusable, narrow_notes
+from hubless.builder.banks.bank_checks import (
+    UNUSABLE,
+    CheckedBank,
+    check_bank,
+    is_of_targets,
+    is_unusable,
+    narrow_notes,
+)
 from hubless.builder.banks.bank_review import drawn, strength_by_offsets, verdict as verdict_of_live
 from hubless.corrections import correction as correction_named
 from hubless.diagnosing.charts import Chart, occurrence_chart
@@ -220,7 +227,7 @@ def _kept_bank(gallery: Gallery) -> F32 | None:
 
 def _why_unknown(bank: BankRecord) -> str | None:
     """Return why a bank does not tell what live queries gain; None if it does."""
-    if bank.among_targets > MOST_TARGETS:
+    if is_of_targets(bank):
         return "The bank holds targets, so nothing here tells what live queries gain. Diagnose again with queries."
     if bank.repeated > MOST_OF_A_LOG:
         return (

@@ -1,6 +1,7 @@
 """The strength at which the answers to live queries are spread most evenly over the targets. Needs no labels.
 
-A good correction makes the finds more even, one of a foreign bank less. Measured: benchmarks/foreign_banks.py.
+A good correction makes the finds more even, one of a foreign bank less. Measured: benchmarks/foreign_banks.py. The
+inverse does not hold: where popular targets are right, as in recommendations, more even answers are worse ones.
 """
 
 from collections.abc import Sequence

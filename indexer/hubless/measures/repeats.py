@@ -19,16 +19,38 @@ SEEN_ROWS = 4096
 
 
 @dataclass(frozen=True)
-class DistinctVectors(TakenVectors):
-    """Rows of a source of which each stands for `copies` (b,) of its rows, itself among them."""
+class CountedVectors(TakenVectors):
+    """Rows of a source, and how often each was asked or came, `copies` (b,)."""
 
     copies: I64
 
 
+def with_copies(source: VectorSource, copies: I64 | None) -> VectorSource:
+    """Return a source (b, d) whose rows were asked so often (b,); None for once each."""
+    if copies is None or (copies == 1).all():
+        return source
+    return CountedVectors(source, np.arange(len(copies)), source.name, copies)
+
+
+class DistinctVectors(CountedVectors):
+    """Rows of a source of which no two are the same, each with how often it came."""
+
+
 def copies_of(source: VectorSource) -> F64:
-    """Return for how many rows each row of a source (b, d) stands: 1 unless copies were taken out."""
-    copies = source.copies if isinstance(source, DistinctVectors) else np.ones(source.shape[0])
-    return copies.astype(np.float64)
+    """Return how often each row of a source (b, d) was asked: of `CountedVectors` or some of them; else once."""
+    if isinstance(source, CountedVectors):
+        return source.copies.astype(np.float64)
+    if isinstance(source, TakenVectors):
+        return copies_of(source.source)[source.rows]
+    return np.ones(source.shape[0])
+
+
+def each_once(source: VectorSource, metric: str = COSINE) -> VectorSource:
+    """Return a source without copies, as `without_copies`: itself, if it is one, or some of the rows of one."""
+    known = source
+    while isinstance(known, TakenVectors) and not isinstance(known, DistinctVectors):
+        known = known.source
+    return source if isinstance(known, DistinctVectors) else without_copies(source, metric=metric)
 
 
 def distinct_rows(source: VectorSource, metric: str = COSINE, groups: I64 | None = None) -> tuple[I64, I64]:
@@ -71,7 +93,7 @@ def _connected(first: I64, second: I64) -> I64:
 def without_copies(source: VectorSource, groups: I64 | None = None, metric: str = COSINE) -> DistinctVectors:
     """Return the rows of `distinct_rows`: a fit on them, or a sample of them, is that of a shuffled source, too."""
     rows, places = distinct_rows(source, metric, groups)
-    return DistinctVectors(source, rows, source.name, np.bincount(places))
+    return DistinctVectors(source, rows, source.name, np.bincount(places, copies_of(source)).astype(np.int64))
 
 
 def _told(source: VectorSource, metric: str) -> Callable[[NDArray[Any]], F64]:

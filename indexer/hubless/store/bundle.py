@@ -204,7 +204,8 @@ class BankRecord(_Record):
     ----------
     repeated : share of the queries that repeat others
     distinct : how many are different, or of another group; the correction was fitted on these. None in older versions
-    among_targets : share of the queries that are targets
+    queries : how many were asked, copies and all
+    among_targets : share of the different queries that are targets
     apart_from_targets : how well bank and targets are told apart, as AUC, 0.5 for one cloud; None for too few
     related_to_targets : how much nearer than strangers the queries are to targets, as AUC; None where that says nothing
     relative_length : median length of bank queries over that of targets, unless the metric is "cosine"

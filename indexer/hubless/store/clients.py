@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class CountedQueries(NamedTuple):
 
     @classmethod
     def of(
-        cls, clients: Mapping[str, int], most: int, trusted: Container[str], needed: int = FEWEST_CLIENTS
+        cls, clients: Mapping[Any, int], most: int, trusted: Container[str | None], needed: int = FEWEST_CLIENTS
     ) -> "CountedQueries":
         """Count what each client asked, of one that is not trusted so much at most. One that is trusted is enough."""
         asked = sum(count if name in trusted else min(count, most) for name, count in clients.items())
@@ -44,15 +44,29 @@ def most_of_each(others: int, asked: Sequence[int], share: float = 1 / FEWEST_CL
     return most
 
 
-def first_of_each(clients: Sequence[str], most: int, trusted: Container[str] = ()) -> list[int]:
+def first_of_each(clients: Sequence[str | None], most: int, trusted: Container[str | None] = ()) -> list[int]:
     """Return the rows that are left if no client has more than so many, but for those that are trusted."""
     kept = list[int]()
-    of_client = Counter[str]()
+    of_client = Counter[str | None]()
     for row, client in enumerate(clients):
         of_client[client] += 1
         if of_client[client] <= most or client in trusted:
             kept.append(row)
     return kept
+
+
+def counting_rows(
+    clients: Sequence[str | None], believed: int, trusted: Sequence[str | None]
+) -> tuple[CountedQueries, I64]:
+    """Return what counts of what clients asked, and the rows (r,) of it: a tenth of a client that is not trusted.
+
+    `believed` others stand beside it, which count as well.
+    """
+    asked = Counter(clients)
+    believed += sum(asked[name] for name in trusted)
+    most = most_of_each(believed, [count for name, count in asked.items() if name not in trusted])
+    rows = first_of_each(clients, most, trusted)
+    return CountedQueries.of(asked, most, trusted), np.array(rows, np.int64)
 
 
 def held_out(count: int, seed: int, clients: Sequence[str] | None = None) -> tuple[I64, I64]:

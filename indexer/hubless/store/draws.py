@@ -3,10 +3,11 @@
     <folder>/.salt              makes draws and labels of clients that nobody else can make
     <home>/.lock                held while a file changes
     <home>/20261122.parquet     what was asked on that day, in UTC
+    <home>/clicks/              the same of what people chose: see `hubless.store.kept_clicks`
 
 The last columns of a file are `draw`; `count`, how often it was asked; `client`. Those before are the row itself: a
-vector, or the ids and scores of a list. The schema's metadata has `hubless.query_sample`: JSON that says what the rows
-are about, their day, how often was asked on it, and the format.
+vector, the ids and scores of a list, or a click. The schema's metadata has `hubless.query_sample`: JSON that says what
+the rows are about, their day, how often was asked on it, and the format.
 
 A file is a reservoir. Each different row has a draw, a number that looks random and depends on what was asked alone,
 and a file keeps the lowest draws of its day. So it is a uniform sample of the different rows, whichever process saw
@@ -41,9 +42,12 @@ DAY_FILE = re.compile(r"\d{8}\.parquet")
 SPARE = 64 * 2**20
 """Bytes that stay free on the disk of a sample."""
 SALT, LOCK = ".salt", ".lock"
+CLICKS, KEY_COLUMN = ("clicks.new", "clicks"), "key"
+"""Folders of clicks beside the queries, which pass from the first to the second; and their column of who told them."""
 DRAW_COLUMNS = ["draw", "count", "client"]
 """The last columns of a file."""
 _SALT_BYTES = 32
+_ALL = 2**31
 _FORMAT = 2
 _HEADER = b"hubless.query_sample"
 
@@ -88,15 +92,20 @@ class AskedRows:
     def begins(self) -> datetime:
         return datetime.strptime(self.day, DAY).replace(tzinfo=UTC)
 
+    def is_like(self, other: "AskedRows") -> bool:
+        """Return whether both are about the same, in columns of the same types."""
+        return self.about == other.about and bool(self.rows.schema.equals(other.rows.schema))
 
-def add_asked(home: Path, fresh: AskedRows, size: int, of_a_client: int, trusted: Container[str] = ()) -> None:
+
+def add_asked(home: Path, fresh: AskedRows, size: int, of_a_client: int, trusted: Container[str | None] = ()) -> None:
     """Add rows to those of their day: `size` at most, and so many of one client that is not trusted.
 
     A file that is damaged, or about something else, is begun anew. Raises `StorageError`.
     """
     path = home / f"{fresh.day}.parquet"
     with storage_errors(path):
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (home.parent, home):  # those that mkdir makes as parents are open to all
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with locked(home / LOCK):
             before = _before(path, fresh)
             rows = [each.rows for each in (before, fresh) if each]
@@ -109,7 +118,7 @@ def _before(path: Path, fresh: AskedRows) -> AskedRows | None:
         return None
     try:
         before = read_day(path)
-        if before.about == fresh.about and before.rows.schema.equals(fresh.rows.schema):
+        if before.is_like(fresh):
             return before
         why = f"about something else: {dict(before.about)}"
     except InputError as error:
@@ -152,18 +161,32 @@ def holds_asked(file: Path) -> bool:
 
 
 def forget(path: str | Path, client: str | None = None) -> int:
-    """Delete what was asked, all or by a client, and return how many rows. It is safe while a service runs."""
+    """Delete what was asked and clicked, all or by a client, and return how many rows. It is safe while a service runs.
+
+    A client is given by its label, or by what that was made of: the name of a key, an address, or whom a click names.
+    """
     home = Path(path)
+    names = None
+    if client is not None:
+        names = {client}
+        if (home.parent / SALT).exists():
+            names.add(Salt(home.parent).label(client.encode()))
+    clicks = [home / each for each in CLICKS if (home / each).is_dir()]
+    return sum(_forget(each, names) for each in (home, *clicks))
+
+
+def _forget(home: Path, names: set[str] | None) -> int:
     gone = 0
     with storage_errors(home), locked(home / LOCK):
         for file in days_of(home):
-            if client is None:
+            if names is None:
                 with suppress(InputError):  # a damaged file is deleted all the same
                     gone += len(read_day(file, ["draw"]).rows)
                 file.unlink()
                 continue
             found = read_day(file)
-            others = [row for row, name in enumerate(found.rows["client"].to_pylist()) if name != client]
+            whose = [found.rows[name].to_pylist() for name in ("client", KEY_COLUMN) if name in found.rows.column_names]
+            others = [row for row, each in enumerate(zip(*whose, strict=True)) if names.isdisjoint(each)]
             if len(others) < len(found.rows):
                 gone += len(found.rows) - len(others)
                 _write(
@@ -172,17 +195,19 @@ def forget(path: str | Path, client: str | None = None) -> int:
     return gone
 
 
-def with_draws(rows: pa.Table, asked: Sequence[bytes], clients: Sequence[str | bytes], salt: Salt) -> pa.Table:
-    """Return rows with the last columns of a file: what was asked makes the draw of each."""
+def with_draws(rows: pa.Table, asked: Sequence[bytes], clients: Sequence[str | bytes | None], salt: Salt) -> pa.Table:
+    """Return rows with the last columns of a file: what was asked makes the draw of each. Who is not named is null."""
     beside = [
         pa.array([salt.draw(each) for each in asked], pa.uint64()),
         pa.array(np.ones(len(asked), np.int64)),
-        pa.array([salt.label(each) for each in clients]),
+        pa.array([None if each is None else salt.label(each) for each in clients], pa.string()),
     ]
     return pa.table([*rows.columns, *beside], [*rows.column_names, *DRAW_COLUMNS])
 
 
-def lowest_draws(tables: Sequence[pa.Table], size: int, of_a_client: int, trusted: Container[str] = ()) -> pa.Table:
+def lowest_draws(
+    tables: Sequence[pa.Table], size: int = _ALL, of_a_client: int = _ALL, trusted: Container[str | None] = ()
+) -> pa.Table:
     """Return the rows with the lowest draws of some tables, each once, counted as often as it was asked.
 
     The tables have the columns `draw`, `count`, how often it was asked, and `client`, who asked it first. At most

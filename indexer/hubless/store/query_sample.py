@@ -19,6 +19,7 @@ import pyarrow as pa
 from hubless.errors import InputError, StorageError, storage_errors
 from hubless.store.clients import FEWEST_CLIENTS, CountedQueries
 from hubless.store.draws import (
+    CLICKS,
     DAY_FILE,
     LOCK,
     SALT,
@@ -82,7 +83,7 @@ def holds_sample(path: str | Path) -> bool:
     if not place.is_dir():
         return holds_asked(place)
     with storage_errors(place):
-        return any(file.name in (LOCK, SALT) or DAY_FILE.fullmatch(file.name) for file in place.iterdir())
+        return any(file.name in (LOCK, SALT, *CLICKS) or DAY_FILE.fullmatch(file.name) for file in place.iterdir())
 
 
 def most_of_a_client(size: int) -> int:
@@ -175,27 +176,38 @@ class SampleWriter:
             about = {"collection": collection, "metric": metric, "dim": dim}
             outcomes.setdefault(collection, None)
             try:
-                fresh = AskedRows(about, day_of(now), len(some), self._table(dim, some))
+                fresh = AskedRows(about, day_of(now), len(some), self._table(some))
                 add_asked(self._folder / collection, fresh, SIZE, OF_A_CLIENT)
             except StorageError as error:
                 outcomes[collection] = error
         return outcomes
 
     def forget_old(self, now: float, days: float) -> None:
-        forget_days(self._folder, "*/*.parquet", now, days)
+        """Delete the files of older days, of clicks, too."""
+        for pattern in ("*.parquet", *(f"{each}/*.parquet" for each in CLICKS)):
+            forget_days(self._folder, f"*/{pattern}", now, days)
 
-    def _table(self, dim: int, queries: Sequence[SampledQuery]) -> pa.Table:
+    def _table(self, queries: Sequence[SampledQuery]) -> pa.Table:
         vectors = np.stack([each.vector for each in queries])
-        rounded = (vectors.view(np.uint32) + np.uint32(2 ** (_ROUNDED_BITS - 1))) >> _ROUNDED_BITS
-        rows = pa.table([pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), dim)], [_VECTOR])
-        return with_draws(rows, [row.tobytes() for row in rounded], [each.client for each in queries], self._salt)
+        rows = pa.table([vector_column(vectors)], [_VECTOR])
+        return with_draws(rows, rounded(vectors), [each.client for each in queries], self._salt)
+
+
+def vector_column(vectors: F32) -> pa.Array:
+    """Return vectors (m, d) as they are stored."""
+    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+
+
+def rounded(vectors: F32) -> list[bytes]:
+    """Return what makes the draws of queries (m, d), alike for those that differ by rounding, mostly."""
+    return [row.tobytes() for row in (vectors.view(np.uint32) + np.uint32(2 ** (_ROUNDED_BITS - 1))) >> _ROUNDED_BITS]
 
 
 def _day(path: Path) -> AskedRows:
     """Read the live queries of a file. Raises as `read_day`."""
     found = read_day(path)
     if found.rows.column_names[0] != _VECTOR:
-        raise InputError(str(path), "a file of live queries", "a file of lists")
+        raise InputError(str(path), "a file of live queries", "a file of lists or clicks")
     return found
 
 

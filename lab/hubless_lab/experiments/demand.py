@@ -1,4 +1,4 @@
-"""How often people ask for what: by Zipf's law, and as much as is wanted for what lies at hubs."""
+"""The law by which people ask: Zipf's, and as much as is wanted more often for what lies at hubs."""
 
 from collections.abc import Mapping
 

@@ -162,6 +162,13 @@ class DeleteAnswer(Served):
     deleted: int
 
 
+class ClicksAnswer(Served):
+    """Result of telling what people clicked. It is on the disk."""
+
+    kept: int
+    """How many clicks are kept; 0 of a request with X-No-Sample."""
+
+
 class CountAnswer(Served):
     """The number of targets, or of those that meet the filter."""
 
@@ -169,7 +176,7 @@ class CountAnswer(Served):
 
 
 class LiveFigures(TypedDict):
-    """The strength that live queries recommend."""
+    """The strength for even answers. Where popular targets are right, evenness harms: clicks or labels tell."""
 
     recommended_strength: float
     """The strength that spreads their answers most evenly."""
@@ -228,7 +235,7 @@ class CollectionAnswer(TypedDict):
     strength: float
     """Strength of a query that gives none."""
     live: LiveFigures | None
-    """null before any query, or if it is switched off."""
+    """As `GET .../hubness` found it last in this worker; null before."""
     query_sample: SampleFigures | None
     """null before any query is kept, or if it is switched off."""
     bank: BankRecord | None
@@ -322,9 +329,11 @@ class HubnessAnswer(Served):
     served: RankingHubness | None
     """The last answers of this worker."""
     corrected: RankingHubness | None
-    """A share of the queries, as served: to compare with raw."""
+    """Those of them that were searched again, as served: to compare with raw."""
     raw: RankingHubness | None
     """The same queries without the correction."""
+    live: LiveFigures | None
+    """null where nothing was searched again."""
     drift: DriftFigures | None
     """null where too few queries were asked, or it is off."""
 

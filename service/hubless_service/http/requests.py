@@ -1,7 +1,8 @@
 """Models of requests. The models that check a request are those that `/openapi.json` shows."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
+from operator import getitem
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -554,7 +555,7 @@ PARTS_OF_REQUESTS: dict[type[RequestModel], tuple[str, type[RequestModel]]] = {
     PutPointsRequest: ("points", PointToPut),
     PatchPointsRequest: ("points", PointToPatch),
 }
-"""Models that are lists of others."""
+"""Models that are lists of others, or have another inside."""
 
 
 @cache
@@ -572,7 +573,9 @@ def read(model: type[_R], document: Any, subject: Subject | None = None) -> _R:
         wrong = error.errors(include_url=False)[0]
         if wrong["type"] == "missing":
             # a field that is missing is refused in the same words as null
-            return read(model, document | {wrong["loc"][-1]: None}, subject)
+            *places, name = wrong["loc"]
+            reduce(getitem, places, document)[name] = None
+            return read(model, document, subject)
         raise _refusal(wrong["loc"], wrong["type"], wrong["input"], wrong.get("ctx", {})) from error
 
 
@@ -593,6 +596,8 @@ def _refuse_unknown(model: type[RequestModel], document: Any, where: str = "") -
         if isinstance(parts := document.get(name), list):
             for i, each in enumerate(parts):
                 _refuse_unknown(part, each, f"{name}[{i}].")
+        else:
+            _refuse_unknown(part, parts, f"{where}{name}.")
 
 
 def _refusal(places: tuple[int | str, ...], kind: str, value: Any, context: dict[str, Any]) -> InputError:

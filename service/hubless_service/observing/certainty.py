@@ -1,22 +1,17 @@
 """Confidence of live answers: how sure they are, how many a threshold leaves out, and whether that moves."""
 
-import logging
 import threading
 from collections import deque
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from hubless.vectors.arrays import F64
 
-_log = logging.getLogger("hubless.live")
-
 COMPARED, FEWEST_ANSWERS = 512, 50
 """Answers that are compared with as many of the first ones, and the fewest for which a drift is given."""
 _CHANCE_BORDER = 2.576
 """Standard errors that chance exceeds in 1 % of cases."""
-_STALE = 3.0
 
 
 class Certainty(NamedTuple):
@@ -34,14 +29,12 @@ class LiveConfidence:
         self._first: list[tuple[float, bool]] = []
         self._last: deque[tuple[float, bool]] = deque(maxlen=COMPARED)
         self._lock = threading.Lock()
-        self._is_stale = False
 
-    def observe(self, answers: Sequence[tuple[float, bool]]) -> None:
-        """Keep the confidence of answers, and whether each was sent."""
+    def observe(self, confidence: float, is_sent: bool) -> None:
+        """Keep the confidence of an answer, and whether it was sent."""
         with self._lock:
-            more = COMPARED - len(self._first)
-            self._first.extend(answers[:more])
-            self._last.extend(answers[more:])
+            kept = self._first if len(self._first) < COMPARED else self._last
+            kept.append((confidence, is_sent))
 
     def figures(self) -> Certainty | None:
         """Return how sure the last answers were; None before any."""
@@ -51,16 +44,6 @@ class LiveConfidence:
             return None
         confidence, answered = (last if len(last) >= FEWEST_ANSWERS else first).mean(axis=0).tolist()
         return Certainty(confidence, 1 - answered, _drift(first, last) if len(last) >= FEWEST_ANSWERS else None)
-
-    def look(self, collection: str) -> None:
-        """Log when answers have become more or less sure than they were, and when they are as before."""
-        found = self.figures()
-        stale = found is not None and found.drift is not None and found.drift > _STALE
-        if found is not None and stale != self._is_stale:
-            self._is_stale = stale
-            told = 'collection "%s": answers are %s sure as at first: confidence is %.2f, and %.0f %% are left out'
-            level, as_sure = (logging.WARNING, "not as") if stale else (logging.INFO, "again as")
-            _log.log(level, told, collection, as_sure, found.confidence, 100 * found.unanswered_share)
 
 
 def _drift(first: F64, last: F64) -> float:

@@ -1,10 +1,12 @@
 """A sample of the queries that people ask in files, for the next query bank. Off unless a folder is set."""
 
+import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import time
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -12,20 +14,25 @@ from fastapi import Request
 
 import hubless
 from hubless.errors import StorageError
+from hubless.store.kept_clicks import Click, ClickWriter
 from hubless.store.query_sample import SampledQuery, SampleSummary, SampleWriter, summary_of
+from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import comparison
 from hubless_service.access.attempts import client_address
 from hubless_service.access.authentication import ACCESS
 from hubless_service.access.keys import Access
 from hubless_service.http.edge import PEER
+from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import Query
 
 _log = logging.getLogger("hubless.sample")
 
-_WRITE_SECONDS = 15.0
+_SECONDS, _WRITE_SECONDS = 0.25, 15.0  # between two looks, and between two writes
 _OLD_SECONDS = 3600.0  # between two looks for files that are too old
 MOST_BYTES = 16 * 2**20
 """Of what waits to be written in a worker; of more the oldest are lost."""
+_MOST_TELLING = 16
+"""Requests with clicks that wait in a worker: each may hold megabytes of vectors."""
 _BESIDE = 300
 """Bytes that a query takes in memory beside its numbers."""
 _T = TypeVar("_T")
@@ -65,6 +72,8 @@ class QuerySampler:
         self._folder = folder
         self._days = days
         self._writer = SampleWriter(folder)
+        self._clicks = ClickWriter(folder)
+        self._turn, self._telling = asyncio.Lock(), 0
         self._waiting = Waiting[SampledQuery]()
         self.summaries: dict[str, SampleSummary | None] = {}
         self.failures: dict[str, StorageError | None] = {}
@@ -74,12 +83,30 @@ class QuerySampler:
         """Note queries of a request that has been answered."""
         client = client_of(request)
         metric = collection.manifest.metric
-        basis = collection.parts.basis
         for query in queries:
             if isinstance(query.asked, np.ndarray):
-                plain = comparison(metric).plain(query.asked)
-                vector = plain[0].copy() if basis is None else basis.restored(plain)[0]
+                vector = compared_query(collection, query.asked)
                 self._waiting.note(SampledQuery(collection.name, metric, vector, client), vector.nbytes + _BESIDE)
+
+    async def keep_clicks(self, request: Request, collection: hubless.Collection, clicks: Sequence[Click]) -> None:
+        """Write clicks, whose queries are prepared (1, d), those of one request after the other.
+
+        Raises `StorageError`, and the problem `too_many_requests` if too many others wait.
+        """
+        if self._telling >= _MOST_TELLING:
+            raise HttpProblem("too_many_requests", f"{self._telling} requests with clicks wait already.")
+        manifest, key = collection.manifest, client_of(request)
+
+        def write() -> None:
+            compared = [each._replace(query=compared_query(collection, each.query)) for each in clicks]
+            self._clicks.add(collection.name, manifest.metric, manifest.id_type, compared, key, time())
+
+        self._telling += 1
+        try:
+            async with self._turn:
+                await asyncio.to_thread(write)
+        finally:
+            self._telling -= 1
 
     def summary(self, collection: str) -> SampleSummary | None:
         """Return what is kept of a collection; None if nothing."""
@@ -110,6 +137,40 @@ class QuerySampler:
                 _log.info('queries of collection "%s" are kept again', name)
             self.failures[name] = failure
             self.summaries[name] = summary_of(self._folder / name)
+
+
+class SamplerThread(threading.Thread):
+    """Has samplers write what is due, again and again, and all that is left when it is to stop."""
+
+    def __init__(self, looks: Sequence[Callable[..., None]], prepare: Callable[[], object]) -> None:
+        """`looks` are the samplers' methods; `prepare` is called in the thread first."""
+        # a daemon, as a disk that hangs must not hold up the end of the process
+        super().__init__(name="observe", daemon=True)
+        self._looks = looks
+        self._prepare = prepare
+        self._stopping = threading.Event()
+
+    def run(self) -> None:
+        """Look until stopped."""
+        self._prepare()
+        stopping = False
+        while not stopping:
+            stopping = self._stopping.wait(_SECONDS)
+            for look in self._looks:
+                look(time(), last=stopping)
+
+    def stop(self) -> list[threading.Thread]:
+        """Let the thread end. Return it, if it runs."""
+        self._stopping.set()
+        return [self] if self.ident else []
+
+
+def compared_query(collection: hubless.Collection, asked: F32) -> F32:
+    """Return a query (d,) as it is compared, of one that was prepared (1, d)."""
+    plain = comparison(collection.manifest.metric).plain(asked)
+    basis = collection.parts.basis
+    vector: F32 = plain[0].copy() if basis is None else basis.restored(plain)[0]
+    return vector
 
 
 def client_of(request: Request) -> str | bytes:

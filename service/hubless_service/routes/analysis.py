@@ -1,10 +1,8 @@
 """Hubness: of the live queries, of the bank queries, planted, and drawn on a plane."""
 
 import asyncio
-import threading
 from functools import partial
 from typing import Any, NamedTuple, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from fastapi import Response
@@ -34,15 +32,13 @@ from hubless_service.http.problems import clip
 from hubless_service.http.requests import FindingsRequest, OccurrenceRequest, ProjectionRequest
 from hubless_service.http.responses import send, send_heavy, served
 from hubless_service.routes.route import Call, Held, ShelfPlace, UrlOf, routes_of
+from hubless_service.searching.once import OnceAVersion
 
 hubness_routes = routes_of("collections")
 _PATH = "/v1/collections/{collection}"
 _PROBLEMS = ("collection_not_found", *openapi.FIELDS, *openapi.SEARCHED)
 _TOGETHER = 32
-# what takes a while is computed once a version, in a search thread
-_computing = threading.Lock()
-_known_finds: "WeakKeyDictionary[hubless.Collection, I64]" = WeakKeyDictionary()
-_known_projections: "WeakKeyDictionary[hubless.Collection, Projection]" = WeakKeyDictionary()
+_SHARE = 0.5  # of the time of a request for live hubness: to search again
 _HUBS = 20
 _DIGITS = 5
 _VALUES = 10
@@ -57,8 +53,14 @@ _NOWHERE = Projection(np.empty(0, np.int64), _EMPTY, _EMPTY, np.zeros(2))
     ),
 )
 async def get_hubness(call: Call, held: Held) -> Response:
-    """Counted over the recent queries. Each version begins anew."""
-    document = await call.engine.run(call.trace, partial(call.engine.live.of(held).describe, held), held)
+    """Counted over the recent queries. Each version begins anew.
+
+    Up to 512 of them are searched again at several strengths, once a twentieth is new, and while there is time.
+    """
+    engine = call.engine
+    live = engine.live(held)
+    await live.compare(held, lambda work: engine.run(call.trace, work, held, _SHARE))
+    document = await engine.run(call.trace, partial(live.describe, held), held)
     return send({**document, **served(held)})
 
 
@@ -159,7 +161,7 @@ def _ranking(version: hubless.Collection, found: NDArray[np.int64], counts: I64,
 def _findings(version: hubless.Collection, text: str) -> FindingsAnswer:
     wanted = version.parts.ids.parse(text)
     row = version.row(wanted)
-    finds = _finds(version)
+    finds = _known_finds(version)
     raw, corrected = ([], []) if finds is None else (_of_row(version, finds, ranking, row) for ranking in finds)
     return {
         "id": wanted,
@@ -181,7 +183,7 @@ def _of_row(version: hubless.Collection, finds: I64, ranking: I64, row: int) -> 
 
 def _projection(version: hubless.Collection, column: str | None) -> ProjectionAnswer:
     """Return the drawn targets, with their values of a payload column, and the bank queries."""
-    drawn = _drawn(version)
+    drawn = _known_projection(version)
     counts = _counts(version)
     rows = drawn.rows
     raw, corrected = (None, None) if counts is None else counts.occurrence[:, rows].tolist()
@@ -221,10 +223,7 @@ def _finds(version: hubless.Collection) -> I64 | None:
     sample = version.parts.bank_sample
     if sample is None or not version.count:
         return None
-    with _computing:
-        if version not in _known_finds:
-            _known_finds[version] = np.stack([_ranked(version, sample, strength) for strength in (0.0, 1.0)])
-        return _known_finds[version]
+    return np.stack([_ranked(version, sample, strength) for strength in (0.0, 1.0)])
 
 
 def _ranked(version: hubless.Collection, sample: F32, strength: float) -> I64:
@@ -238,14 +237,11 @@ def _counts(version: hubless.Collection) -> Counts | None:
     measured = version.manifest.measured
     if stored is not None and measured is not None:
         return Counts(stored, measured.queries, stored=True)
-    if (finds := _finds(version)) is None:
+    if (finds := _known_finds(version)) is None:
         return None
     return Counts(np.stack([k_occurrence(rows, version.count) for rows in finds]), finds.shape[1], stored=False)
 
 
-def _drawn(version: hubless.Collection) -> Projection:
-    """Return the places of targets and bank queries."""
-    with _computing:
-        if version not in _known_projections:
-            _known_projections[version] = projection(version.parts) or _NOWHERE
-        return _known_projections[version]
+# what takes a while is computed once a version, in a search thread
+_known_finds = OnceAVersion(_finds)
+_known_projection = OnceAVersion(lambda version: projection(version.parts) or _NOWHERE)

@@ -144,7 +144,6 @@ def _described(call: Call, collection: hubless.Collection) -> CollectionAnswer:
     """Return the document of a collection."""
     manifest = collection.manifest
     parts = collection.parts
-    chosen = call.engine.live.of(collection).chosen
     sampling = call.engine.sampling
     kept = sampling.summary(manifest.collection) if sampling else None
     return {
@@ -160,9 +159,7 @@ def _described(call: Call, collection: hubless.Collection) -> CollectionAnswer:
         "measured": manifest.measured,
         "confidence": manifest.confidence,
         "strength": collection.strength,
-        "live": None
-        if chosen is None
-        else {"recommended_strength": chosen.strength, "queries": chosen.different, "state": chosen.state},
+        "live": call.engine.live(collection).speaks_for,
         "query_sample": kept and {"queries": kept.queries, "asked": kept.seen, "since": kept.begins.isoformat()},
         "bank": manifest.bank,
         "id_type": manifest.id_type,

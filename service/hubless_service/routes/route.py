@@ -97,6 +97,12 @@ async def _administered(call: Call, collection: str) -> hubless.Collection:
     return held
 
 
+async def _told(call: Call, collection: str) -> hubless.Collection:
+    held = await readable_collection(call, collection)
+    check_role(call, "write")
+    return held
+
+
 async def _creator(call: Call, collection: str) -> Access:
     return check_role(call, "write", collection)
 
@@ -115,6 +121,8 @@ Writable = Annotated[hubless.Collection, Depends(_writable)]
 """The same, for requests that may write."""
 Administered = Annotated[hubless.Collection, Depends(_administered)]
 """The same, for requests that may administer."""
+Told = Annotated[hubless.Collection, Depends(_told)]
+"""The same, for requests that tell what people do, and leave it as it is."""
 ShelfPlace = Annotated[tuple[str, Slot], Depends(_slot)]
 """The collection of the path by its own name, and its place on the shelf; it may be one that cannot be served."""
 CreateAccess = Annotated[Access, Depends(_creator)]

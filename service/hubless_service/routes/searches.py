@@ -13,7 +13,16 @@ import hubless
 from hubless.errors import InputError
 from hubless_service import openapi
 from hubless_service.http.answers import BatchAnswer, QueryAnswer
-from hubless_service.http.requests import Asked, BatchRequest, BinaryRequest, LikeTarget, Picture, Query, QueryRequest
+from hubless_service.http.requests import (
+    Asked,
+    BatchRequest,
+    BinaryRequest,
+    LikeTarget,
+    Picture,
+    Query,
+    QueryRequest,
+    RequestModel,
+)
 from hubless_service.http.responses import hits_of, send_heavy, served, weight_of
 from hubless_service.http.values import NO_EXTRAS, Subject
 from hubless_service.routes.route import Call, Held, routes_of
@@ -104,7 +113,7 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
 
     Raises `InputError` if it asks for nothing, or by two fields, or its options do not go together.
     """
-    asked = _asked_by(sent, where)
+    asked = what_is_asked(sent, where)
     limit = settings.usual_limit if sent.limit is None else sent.limit
     deepest = max(settings.max_depth - limit, 0)
     if sent.skip and sent.skip > deepest:
@@ -127,14 +136,14 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
     )
 
 
-def _asked_by(sent: QueryRequest, where: str) -> Asked:
-    """Return what the one of its fields that a query has asks for."""
-    given = [(read, value) for name, read in _ASKED.items() if (value := getattr(sent, name)) is not None]
+def what_is_asked(sent: RequestModel, where: str) -> Asked:
+    """Return what the one of its fields that a query has asks for. Raises `InputError` if it has not one of them."""
+    names = [name for name in _ASKED if name in type(sent).model_fields]
+    given = [name for name in names if getattr(sent, name) is not None]
     if len(given) != 1:
-        names = [name for name in _ASKED if getattr(sent, name) is not None]
-        raise InputError(f"{where}vector", "one of vector, text, image and id", " and ".join(names) or "none of them")
-    ((read, value),) = given
-    return read(value)
+        expected = f"one of {', '.join(names[:-1])} and {names[-1]}"
+        raise InputError(f"{where}vector", expected, " and ".join(given) or "none of them")
+    return _ASKED[given[0]](getattr(sent, given[0]))
 
 
 def _queries_of(sent: BatchRequest, subject: Subject) -> list[Query]:

@@ -5,7 +5,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from time import perf_counter
 from typing import Any, TypeVar
@@ -28,14 +28,15 @@ from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.learning import ListSampler
-from hubless_service.observing.live import Answered, LiveHubness
+from hubless_service.observing.live import LiveVersion
 from hubless_service.observing.metrics import Metrics
-from hubless_service.observing.sampling import QuerySampler
+from hubless_service.observing.sampling import QuerySampler, SamplerThread
 from hubless_service.observing.traffic import is_traffic
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.encoding import Encoded, Encoding
 from hubless_service.searching.log_follower import catch_up
+from hubless_service.searching.once import OnceAVersion
 from hubless_service.searching.search import search
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.work_queue import HOP, SHORT, WorkQueue
@@ -82,8 +83,11 @@ class SearchService:
             QuerySampler(settings.query_sample, settings.query_sample_days) if settings.query_sample else None
         )
         self.learning = ListSampler(self.scores)
-        samplers = [each for each in (self.learning, self.sampling) if each]
-        self.live = LiveHubness(settings, self.shelf.served, samplers, self._prepare_behind, lambda: self.waiting > 0)
+        self.live = OnceAVersion(lambda _: LiveVersion())  # of each worker, its own
+        self._has_hubness = settings.hubness
+        self.samplers = SamplerThread(
+            [each.look for each in (self.learning, self.sampling) if each], self._prepare_behind
+        )
 
     def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
         """Begin to open all collections, and to watch for new versions; returns at once. In the event loop's thread."""
@@ -92,7 +96,7 @@ class SearchService:
         for queue in self._queues:
             queue.start()
         self._writer.start()
-        self.live.start()
+        self.samplers.start()
         self.maintainer.start()
         self._follower.start(on_loaded)
 
@@ -103,7 +107,7 @@ class SearchService:
         self._threads_set.close()
         written = [*self._writer.stop(), *self.maintainer.stop()]
         searching = [thread for queue in self._queues for thread in queue.stop()]
-        return [*searching, *written, *self.live.stop()]
+        return [*searching, *written, *self.samplers.stop()]
 
     def close(self) -> None:
         """Close the logs, once all threads have ended: what stands in their WALs is moved into them."""
@@ -206,14 +210,15 @@ class SearchService:
             encoded = await self.encoding.encode(trace, collection, queries, deadline)
         found = await search(trace, queue, collection, encoded, deadline)
         answered = [
-            Answered(query, hits.results, hits.line)
+            (query, hits)
             for query, hits in zip(encoded, found, strict=True)
             # what is asked like a target is not what people look for
             if isinstance(query.asked, np.ndarray) and is_traffic(request, query.options, collection.strength)
         ]
-        self.live.observe(collection, answered)
+        if self._has_hubness:
+            self.live(collection).observe(collection, answered)
         if self.sampling:
-            self.sampling.note(request, collection, [each.query for each in answered])
+            self.sampling.note(request, collection, [query for query, _ in answered])
         return found
 
     async def reach(self, trace: Trace, collection: hubless.Collection, seq: int | None) -> hubless.Collection:
@@ -244,11 +249,11 @@ class SearchService:
         return self.shelf.collection(name, EVERYTHING)
 
     async def encode(
-        self, trace: Trace, collection: hubless.Collection, texts: dict[int, str], where: Callable[[int], str]
+        self, trace: Trace, collection: hubless.Collection, asked: Mapping[int, Encoded], where: Callable[[int], str]
     ) -> dict[int, F32]:
-        """The vector (1, d) of each text: see `Encoding.vectors`."""
+        """The vector (1, d) of each text and picture: see `Encoding.vectors`."""
         deadline = trace.started + self._timeout
-        return await self.encoding.vectors(trace, collection, texts, where, deadline)
+        return await self.encoding.vectors(trace, collection, asked, where, deadline)
 
     async def write(
         self, request: Request, collection: str, points: int, plan: WritePlan, *, durable: bool = True
@@ -258,12 +263,16 @@ class SearchService:
         deadline = trace.started + self._timeout
         return await self._writer.write(trace, collection, points, plan, deadline, durable=durable)
 
-    async def run(self, trace: Trace, work: Callable[[], _T], collection: hubless.Collection | None = None) -> _T:
-        """Do work in a search thread, one for the collection; the time until one is free counts as `queue`."""
+    async def run(
+        self, trace: Trace, work: Callable[[], _T], collection: hubless.Collection | None = None, share: float = 1.0
+    ) -> _T:
+        """Do work in a search thread, one for the collection, in a share of the time that the request may take.
+
+        The time until a thread is free counts as `queue`.
+        """
         queue = self._remote if collection and collection.parts.remote else self._queue
-        result: _T = await queue.submit(
-            trace, trace.started + self._timeout, lambda _: [work()], None, alone=trace.alone
-        )
+        deadline = trace.started + share * self._timeout
+        result: _T = await queue.submit(trace, deadline, lambda _: [work()], None, alone=trace.alone)
         return result
 
     @property

@@ -115,6 +115,13 @@ test("corrections of scores, and lists reranked by them", async () => {
   await assert.rejects(client.scores("log"), ApiNotFound);
 });
 
+test("clicks", async () => {
+  const { hits } = await client.query("words", { vector, limit: 2 });
+  const clicks = [{ query: { vector }, target: hits[1].id, position: 2, client: "ann" }, { query: { text: "amber" }, target: hits[0].id }];
+  assert.equal(await client.addClicks("words", clicks), 2);
+  await assert.rejects(client.addClicks("words", [{ ...clicks[0], target: "none" }]), ApiNotFound);
+});
+
 test("hubs, map, bank and versions", async () => {
   const counted = await client.occurrence("words", { limit: 2 });
   assert.equal(counted.raw.hubs.length, 2);

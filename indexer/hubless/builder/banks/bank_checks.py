@@ -14,7 +14,7 @@ from hubless.corrections.grouped import coded, groups_of
 from hubless.errors import InputError, advice
 from hubless.measures.coverage import coverage
 from hubless.measures.likeness import related, share_among, told_apart
-from hubless.measures.repeats import without_copies
+from hubless.measures.repeats import copies_of, without_copies
 from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.comparing import comparison
@@ -26,8 +26,8 @@ COVERED = 4096
 """So many targets are what a bank may cover."""
 LOW_COVERAGE = 0.75
 """A bank that covers less is narrow. Right banks of real sets reach 0.79, banks of one topic 0.36 to 1."""
-MOST_TARGETS = 0.1
-"""A bank of which a larger share are targets is refused."""
+MOST_TARGETS, HALF_TARGETS = 0.1, 0.4
+"""A bank of which a larger share are targets is refused where it lies with them; above the second one everywhere."""
 FEW_TARGETS = 0.02
 """A smaller share is chance: now and then a query and a target are the same."""
 _FEWEST = 20
@@ -82,26 +82,25 @@ def check_bank(
 ) -> CheckedBank:
     """Examine a query bank (b, d) for targets (n, d), both as they are compared, before it is used."""
     check_dim(bank.shape[1], targets.shape[1], bank.name, targets.name)
-    plain_bank = plain_vectors(bank, metric)
     plain = plain_vectors(targets, metric)
-    among = share_among(in_memory(sample(bank, LOOKED_UP, seed)), targets, metric)
-    if among > MOST_TARGETS and bank.shape[0] >= _FEWEST and not bank_of_targets:
-        raise InputError(bank.name, "example queries", f"{100 * among:.0f} % targets. {_of_targets()}")
-    some, others = (_shuffled(source, seed) for source in (plain_bank, plain))
-    fewest = min(len(some), len(others))
-    enough = len(some) >= _FEWEST and len(others) >= ENOUGH_TO_RELATE
     groups = groups_of(bank)
     once = without_copies(bank, None if groups is None else coded(groups)[1], metric)
+    some, others = (_shuffled(source, seed) for source in (plain_vectors(once, metric), plain))
+    fewest = min(len(some), len(others))
+    enough = len(some) >= _FEWEST and len(others) >= ENOUGH_TO_RELATE
+    asked = int(copies_of(bank).sum())
     record = BankRecord(
-        queries=bank.shape[0],
-        repeated=round(1 - once.shape[0] / bank.shape[0], 4),
+        queries=asked,
+        repeated=round(1 - once.shape[0] / asked, 4),
         distinct=once.shape[0],
-        among_targets=round(among, 4),
+        among_targets=round(share_among(in_memory(sample(once, LOOKED_UP, seed)), targets, metric), 4),
         apart_from_targets=_rounded(told_apart(some, others) if fewest >= ENOUGH_TO_COMPARE else None),
         related_to_targets=_rounded(related(some, others, seed) if enough else None),
         relative_length=_rounded(_relative_length(some, others)) if comparison(metric).takes_zero else None,
-        coverage=_rounded(_coverage(bank, targets, metric, seed)),
+        coverage=_rounded(_coverage(once, targets, metric, seed)),
     )
+    if is_of_targets(record) and once.shape[0] >= _FEWEST and not bank_of_targets:
+        raise InputError(bank.name, "example queries", f"{100 * record.among_targets:.0f} % targets. {_of_targets()}")
     return CheckedBank(record, _notes(record), once)
 
 
@@ -142,6 +141,13 @@ UNUSABLE = (
 )
 
 
+def is_of_targets(bank: BankRecord) -> bool:
+    """Return whether a bank looks drawn from the targets. Where people type titles, other queries lie elsewhere."""
+    apart = bank.apart_from_targets
+    most = MOST_TARGETS if apart is not None and apart <= LIKE_TARGETS else HALF_TARGETS
+    return bank.among_targets > most
+
+
 def is_unusable(bank: BankRecord) -> bool:
     """Return whether queries are no nearer to targets than strangers, as those of another model are."""
     return bank.related_to_targets is not None and bank.related_to_targets <= UNRELATED
@@ -160,15 +166,15 @@ def narrow_notes(bank: BankRecord) -> list[str]:
 def _notes(bank: BankRecord) -> list[str]:
     """Return what there is to say of a bank: few queries, targets among them, another model, a log, another length."""
     notes = []
-    if bank.queries < _FEWEST:
+    if (different := bank.distinct or bank.queries) < _FEWEST:
         notes.append(
-            f"The query bank has only {bank.queries} queries. Offsets from so few are mostly noise: give it 100 at "
+            f"The query bank has only {different} queries. Offsets from so few are mostly noise: give it 100 at "
             "least, 1,000 or more are better."
         )
     if bank.among_targets > FEW_TARGETS:
         notes.append(
-            f"{100 * bank.among_targets:.3g} % of the query bank are targets. A target finds itself first, which no "
-            "query does."
+            f"{100 * bank.among_targets:.3g} % of the different queries are targets, as where people type titles. A "
+            "target finds itself first, which no other query does."
         )
     elif bank.apart_from_targets is not None and bank.apart_from_targets <= LIKE_TARGETS:
         notes.append(

@@ -63,7 +63,10 @@ def verdict(chosen: ChosenStrength) -> str:
     if chosen.state == "too_few":
         return f"With {asked} no strength can be chosen. Give {FEWEST} at least, 200 are better."
     if chosen.strength == chosen.current:
-        return f"{asked} say that the query bank fits them: keep strength {chosen.strength:g}."
+        return (
+            f"{asked} do not speak against the bank: strength {chosen.strength:g} spreads their answers most evenly "
+            "over the targets. Where popular targets are right, that harms: clicks or labels tell."
+        )
     how_well = "does not fit them" if chosen.strength <= POOR else "fits them only in part"
     return (
         f"{asked} say that the query bank {how_well}: their answers are spread most evenly over the targets at "
@@ -117,8 +120,8 @@ def _against(record: BankRecord) -> list[str]:
         against.append(UNUSABLE)
     if record.coverage is not None and record.coverage < LOW_COVERAGE:
         against.append(f"The query bank covers only {100 * record.coverage:.0f} % of the targets.")
-    if record.queries < ENOUGH_TO_COMPARE // 2:
-        against.append(f"The query bank has only {record.queries} queries: give it 100 at least.")
+    if (different := record.distinct or record.queries) < ENOUGH_TO_COMPARE // 2:
+        against.append(f"The query bank has only {different} queries: give it 100 at least.")
     return against
 
 

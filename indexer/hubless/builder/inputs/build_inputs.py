@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.banks.thinning import live_bank
+from hubless.builder.inputs.counts import counts_of
 from hubless.builder.inputs.file_records import files_at, files_record
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping, column_table
 from hubless.builder.inputs.items import column_of_ids, open_given, without_bad_rows
@@ -26,6 +27,7 @@ from hubless.errors import InputError
 from hubless.measures.confidence.calibration_pairs import calibrating_rows
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.labels import KnownItems, Labels, known_queries
+from hubless.measures.repeats import with_copies
 from hubless.store import bundle
 from hubless.store.address import storage_address
 from hubless.store.bundle import InputRecord
@@ -138,6 +140,7 @@ class Inputs:
                 grouping=grouping,
                 bank_given=self.query_bank is not None,
                 clients=clients,
+                counts=counts_of(given["query_bank"]),
                 records=self._records(column),
                 relevant=relevant,
                 files={name: each.files for name, each in given.items() if each.files},
@@ -219,8 +222,8 @@ class BuildVectors:
 
     Without a query bank (`bank_given`) targets stand in for it. `prior_column` has the target prior, if a column does.
     `relevant` has the rows of the right targets of each bank query, None where nobody knows; without it the
-    calibration of `calibrated` is kept. `clients` asked each of the bank's queries, which are then to be thinned; none
-    asked texts of the payload.
+    calibration of `calibrated` is kept. `counts` (b,) says how often each of the bank's queries was asked. `clients`
+    asked each of them, which are then to be thinned; none asked texts of the payload.
     """
 
     targets: VectorSource
@@ -237,6 +240,7 @@ class BuildVectors:
     calibrated: Cut | None = None
     files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
     clients: tuple[str, ...] | None = None
+    counts: I64 | None = None
     notes: list[str] = field(default_factory=list)
 
     def thinned(self, seed: int, *, fresh: bool) -> "BuildVectors":
@@ -262,7 +266,8 @@ class BuildVectors:
 
     @property
     def bank_with_groups(self) -> VectorSource:
-        """The query bank, with the group of each query if there are groups."""
-        if self.grouping is None:
-            return self.query_bank
-        return GroupedVectors(in_memory(self.query_bank), self.query_bank.name, self.grouping.of_queries)
+        """The query bank, with the group of each query if there are groups, and how often each was asked."""
+        bank = self.query_bank
+        if self.grouping is not None:
+            bank = GroupedVectors(in_memory(bank), bank.name, self.grouping.of_queries)
+        return with_copies(bank, self.counts)

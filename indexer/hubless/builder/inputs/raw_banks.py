@@ -7,7 +7,7 @@ from hubless.builder.banks.payload_queries import column_texts, encoded_texts
 from hubless.builder.inputs.items import reading_payload
 from hubless.encoders import Encoder
 from hubless.errors import InputError, NoEncoder, UnknownField, advice, names_of
-from hubless.store.query_sample import holds_sample, read_sample
+from hubless.store.query_sample import QuerySample, holds_sample, read_sample
 from hubless.vectors.arrays import F32
 from hubless.vectors.files import Items, Vectors
 from hubless.vectors.sources import HeldVectors
@@ -28,12 +28,18 @@ def raw_bank(given: Vectors | None, targets: Items, encoder: Encoder | None) -> 
         return None
     if (columns := payload_columns(given)) is not None:
         return Items(HeldVectors(_of_payload(columns, targets, encoder), _QUERY_BANK)), ()
-    if not holds_sample(given):
+    sample = sample_at(given)
+    return None if sample is None else (Items(HeldVectors(sample.vectors, _QUERY_BANK)), sample.clients)
+
+
+def sample_at(path: str | Path) -> QuerySample | None:
+    """Return the live queries of a folder or a file of the query sample; the log says what is skipped. Else None."""
+    if not holds_sample(path):
         return None
-    sample = read_sample(given)
+    sample = read_sample(path)
     for file, why in sample.skipped.items():
         _log.warning(f"{file} is left out: it is {why}")
-    return Items(HeldVectors(sample.vectors, _QUERY_BANK)), sample.clients
+    return sample
 
 
 def payload_columns(given: str | Path) -> list[str] | None:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from hubless.builder.banks.thinning import thin
 from hubless.builder.inputs.build_inputs import Contents
+from hubless.builder.inputs.counts import counts_of
 from hubless.builder.inputs.groupings import bank_groups_of
 from hubless.builder.inputs.items import open_given, without_bad_rows
 from hubless.builder.inputs.payloads import added_payload
@@ -175,6 +176,14 @@ def bank_groups(plan: JobPlan, column: str) -> Names:
             names = bank_groups_of(_opened(each, NAME, plan), column, f"{entry} ({each.name})")
             found.append(names)
     return np.concatenate(found)
+
+
+def bank_counts(plan: JobPlan) -> I64 | None:
+    """Return how often each query of the bank was asked, (b,); None for live queries, which are thinned."""
+    paths = [plan.paths[entry] for entry in _bank_entries(plan)]
+    if any(map(_is_sample, paths)):
+        return None
+    return np.concatenate([counts_of(_opened(each, NAME, plan)) for files in paths for each in files])
 
 
 def _opened(path: Path, name: str, plan: JobPlan) -> Items:

@@ -31,7 +31,14 @@ from hubless.builder.pipeline.flush import write_flushed, write_refitted
 from hubless.builder.pipeline.held_back import naming_held_back
 from hubless.builder.reindex.gates import GateResult, gates_of_files, labelled_pairs, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
-from hubless.builder.reindex.job_targets import bank_groups, is_thinned, job_targets, open_bank, open_vectors
+from hubless.builder.reindex.job_targets import (
+    bank_counts,
+    bank_groups,
+    is_thinned,
+    job_targets,
+    open_bank,
+    open_vectors,
+)
 from hubless.builder.reindex.plan import SEQ, WORK, JobPlan, make_plan
 from hubless.builder.reindex.source_files import same
 from hubless.builder.reindex.waiting import ServiceWait, awaited
@@ -296,6 +303,7 @@ def _fit(
     vectors = BuildVectors(
         targets=targets,
         query_bank=asked_by(in_memory(bank), bank.name, opened_bank.clients) if is_thinned(plan) else bank,
+        counts=bank_counts(plan),
         target_bank=given["target_bank"],
         live_queries=given["live_queries"],
         target_prior=None if column is None else column_prior(column, payload, kind=kind),

@@ -7,7 +7,7 @@ import numpy as np
 from hubless.corrections.base import Rows, SeesVectors
 from hubless.corrections.folded.counted_once import COMPARED, query_weights, unevenness
 from hubless.corrections.folded.crowding import crowding
-from hubless.corrections.folded.heads import find_heads
+from hubless.corrections.folded.heads import LEAST_COPIES, asked_at_hubs, find_heads
 from hubless.corrections.folded.rising import rise
 from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.folded.softmax import FittedSoftmax
@@ -17,7 +17,7 @@ from hubless.corrections.temperature import default_perplexity
 from hubless.kernels.coupling import Fitting, in_step
 from hubless.kernels.reductions import top_k
 from hubless.measures.occurrence import k_occurrence, unexplained_variation
-from hubless.measures.repeats import copies_of
+from hubless.measures.repeats import copies_of, each_once
 from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource, in_memory, sample, sampled_rows
 
@@ -73,8 +73,10 @@ class Auto(SeesVectors):
         b/(b + 100), b being the bank queries that count, and by the part of the raw hubness that chance explains.
         """
         method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
-        bank, source, columns = method.sides(query_bank, targets, target_bank)
-        fitted = yield from method.fitting(query_bank, targets, target_bank, target_prior)
+        given, source, columns = method.sides(query_bank, targets, target_bank)
+        bank = each_once(given, self.metric)
+        asked = copies_of(bank)
+        fitted = yield from method.fitting(bank, targets, target_bank, target_prior)
         few = sample(bank, COMPARED)
         some = sample(columns, _SAMPLE)
         seen = sample(source, _SAMPLE)
@@ -86,9 +88,12 @@ class Auto(SeesVectors):
         crowded = 0.0
         uneven = 1.0
         alike = np.ones(bank.shape[0])
+        at_hubs = 0.0
         if self.sees_vectors and queries >= _FEWEST:
             answered = _offsets(fitted, some).astype(np.float32)
             crowded = crowding(few, some, answered, self.metric)
+            if asked.max() >= LEAST_COPIES:
+                at_hubs = asked_at_hubs(sample(bank, _SAMPLE), asked[sampled_rows(len(asked), _SAMPLE)], some, answered)
             seen_by = some, answered, fitted.temperature, some.shape[0] / columns.shape[0]
             uneven = unevenness(query_weights(bank, *seen_by, sampled=True, metric=self.metric))
             narrow = topic.apart * rise(topic.likeness, WIDE, NARROW)
@@ -99,7 +104,7 @@ class Auto(SeesVectors):
                 distinct = float(weights.sum())
                 counted_once = min(default_perplexity(distinct) * queries / distinct, queries / 2)
                 method = replace(method, perplexity=counted_once)
-                fitted = yield from method.fitting(query_bank, targets, target_bank, target_prior, weights)
+                fitted = yield from method.fitting(bank, targets, target_bank, target_prior, weights)
                 topic = find_topic(bank, seen, _offsets(fitted, seen, prior))
         hubs = overdispersion(few, some)
         there = float(rise(hubs, NO_HUBS, HUBS))
@@ -114,6 +119,7 @@ class Auto(SeesVectors):
             "locality": topic.locality,
             "clumping": topic.clumping,
             "topic_removed": topic.removed,
+            "asked_at_hubs": at_hubs,
         }
         why = [
             f"{'no' if target_bank is None else 'a'} target bank was given",
@@ -129,9 +135,11 @@ class Auto(SeesVectors):
         careful = replace(fitted, topic=topic.direction, shrinkage=there * distinct / (distinct + SHRINKAGE_QUERIES))
         heads = None
         if target_prior is None:
-            heads = find_heads(bank, copies_of(bank), alike, source, careful.offsets, self.metric)
+            heads = find_heads(bank, asked, alike, at_hubs, source, careful.offsets)
         kept = 0 if heads is None else len(heads.queries)
-        why.append(f"{kept} queries that are asked most keep their first answer")
+        why.append(
+            f"what is asked most lies at hubs by {at_hubs:.1f} standard errors: {kept} of its first answers stay"
+        )
         return replace(careful, heads=heads, extra=fitted.extra | told | {"heads": kept, "why": "; ".join(why)})
 
 

@@ -14,7 +14,7 @@ from hubless.corrections.supported import AskedVectors, clients_of, supported_su
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with
-from hubless.measures.repeats import DistinctVectors
+from hubless.measures.repeats import copies_of, with_copies
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import VectorSource, held, in_memory
@@ -71,7 +71,7 @@ class FittedSoftmax(Fitted):
             offsets -= products_with(self.topic, source)
         offsets *= self.shrinkage
         if self.heads is not None:
-            offsets = self.heads.kept(source, offsets)
+            offsets = np.minimum(offsets, self.heads.limits(source))
         return offsets.astype(np.float32)
 
     @property
@@ -93,8 +93,8 @@ class FittedSoftmax(Fitted):
             CLIENTS: clients_of(self.bank),
             "topic": self.topic,
         }
-        if isinstance(self.bank, DistinctVectors) and self.bank.copies.max() > 1:
-            stored[MULTIPLICITIES] = self.bank.copies
+        if (copies := copies_of(self.bank)).max() > 1:
+            stored[MULTIPLICITIES] = copies.astype(np.int64)
         if self.heads is not None:
             stored |= {f"heads_{name}": array for name, array in vars(self.heads).items()}
         return {name: array for name, array in stored.items() if array is not None}
@@ -106,7 +106,7 @@ class FittedSoftmax(Fitted):
         if CLIENTS in state:
             bank = AskedVectors(in_memory(bank), bank.name, np.asarray(state[CLIENTS]))
         if MULTIPLICITIES in state:
-            bank = DistinctVectors(bank, np.arange(bank.shape[0]), bank.name, np.asarray(state[MULTIPLICITIES]))
+            bank = with_copies(bank, np.asarray(state[MULTIPLICITIES]))
         return cls(
             bank,
             state.get("potentials"),

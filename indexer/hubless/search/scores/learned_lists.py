@@ -11,7 +11,6 @@ ten are needed, some of them check what the others taught, and what few say alon
 """
 
 import logging
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ from hubless.measures.evenness import POOR, STRENGTHS, ChosenStrength, is_less_e
 from hubless.search.scores.logged_lists import ScoreLists
 from hubless.search.scores.reading import read_lists
 from hubless.search.scores.score_correction import ScoreCorrection
-from hubless.store.clients import CountedQueries, first_of_each, held_out, most_of_each
+from hubless.store.clients import CountedQueries, counting_rows, held_out
 from hubless.store.draws import (
     DRAW_COLUMNS,
     AskedRows,
@@ -147,9 +146,8 @@ class LearnedLists:
     def counted(self) -> CountedQueries:
         """Return how many lists count of those that were asked, and of how many clients."""
         put = pq.ParquetFile(self.put)
-        return _counted(
-            self._asked(["draw", "count", "client"]), put.metadata.num_rows, _said(put.schema_arrow)["trusted"]
-        )[0]
+        asked = self._asked(["draw", "count", "client"])["client"].to_pylist()
+        return counting_rows(asked, put.metadata.num_rows, _said(put.schema_arrow)["trusted"])[0]
 
     def is_due(self, now: float) -> bool:
         """Return whether enough lists of enough clients came since the last fit."""
@@ -171,7 +169,7 @@ class LearnedLists:
         told = _said(put.schema)
         put, distance, trusted = put.replace_schema_metadata(None), told["distance"], told["trusted"]
         live = self._asked()
-        counted, rows = _counted(live, put.num_rows, trusted)
+        counted, rows = counting_rows(live["client"].to_pylist(), put.num_rows, trusted)
         if not counted.are_enough:
             raise InputError("lists", f"some of {counted.clients_needed} clients", counted.clients)
         live = live.take(rows)
@@ -210,23 +208,12 @@ class LearnedLists:
     def _asked(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Return what was asked, or some columns of it."""
         days = [each.rows for each in read_days(self.home, columns, logging.WARNING)]
-        most = DAYS * LISTS_OF_A_DAY
-        return lowest_draws(days, most, most) if days else pa.table({name: [] for name in [*_LISTS, *DRAW_COLUMNS]})
+        return lowest_draws(days) if days else pa.table({name: [] for name in [*_LISTS, *DRAW_COLUMNS]})
 
 
 def _said(put: pa.Schema) -> dict[str, Any]:
     told: dict[str, Any] = orjson.loads(put.metadata[_KEY])
     return told
-
-
-def _counted(live: pa.Table, put: int, trusted: Sequence[str]) -> tuple[CountedQueries, I64]:
-    """Return what counts of lists that were asked beside those that were put, and the rows of it."""
-    clients = live["client"].to_pylist()
-    asked = Counter(clients)
-    believed = put + sum(asked[name] for name in trusted)
-    most = most_of_each(believed, [count for name, count in asked.items() if name not in trusted])
-    rows = first_of_each(clients, most, trusted)
-    return CountedQueries.of(asked, most, trusted), np.array(rows, np.int64)
 
 
 def _held_back(

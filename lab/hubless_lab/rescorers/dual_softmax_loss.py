@@ -50,6 +50,9 @@ class DualSoftmaxLoss(InvertedSoftmax, SeesVectors):
     figure 1 has τ = 1.
     """
 
+    fitted = FittedDualSoftmaxLoss
+    live = SimilarityTimesSoftmax
+
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedDualSoftmaxLoss:
         fitted = vars(super().fit(query_bank, targets, target_bank))
         return FittedDualSoftmaxLoss(**fitted | {"extra": fitted["extra"] | {"metric": self.metric}})

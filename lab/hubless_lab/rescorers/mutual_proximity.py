@@ -129,6 +129,8 @@ class MutualProximity(SeesVectors):
     """
 
     k: int | None = None
+    fitted = FittedMutualProximity
+    live = MutualProximities
 
     def __post_init__(self) -> None:
         if self.k is not None:

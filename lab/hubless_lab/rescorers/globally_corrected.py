@@ -98,5 +98,8 @@ class GloballyCorrected:
     and Baroni, "Improving Zero-Shot Learning by Mitigating the Hubness Problem", ICLR 2015 workshop.
     """
 
+    fitted = FittedBank
+    live = RankAmongBank
+
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedBank:
         return FittedBank(check_banks(query_bank, targets, target_bank, 1, "to rank a query among")[0])

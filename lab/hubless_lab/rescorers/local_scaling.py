@@ -64,6 +64,8 @@ class LocalScaling(SeesVectors):
     """
 
     k: int = 10
+    fitted = FittedLocalScaling
+    live = ScaledDistances
     _mean = False
 
     def __post_init__(self) -> None:

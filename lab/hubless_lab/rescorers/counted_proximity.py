@@ -52,6 +52,9 @@ class CountedProximity(SeesVectors):
     Scaling Reduce Hubs in Space", JMLR 2012; kiez and scikit-hubness, `MutualProximity(method="empiric")`.
     """
 
+    fitted = FittedCountedProximity
+    live = CountedProximities
+
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedCountedProximity:
         """Raise `InputError` if rows of the bank are nearer to each other than any is to its target."""
         bank, _, _ = check_banks(query_bank, targets, target_bank, 1, "to count among")

@@ -1,1 +1,0 @@
-"""Methods that score candidates of the index anew, with numbers measured offline."""

@@ -1,0 +1,1 @@
+"""Corrections of papers that give candidates new scores; entry points bring them to `hubless.CORRECTIONS`."""

@@ -1,0 +1,52 @@
+"""A bank of distinct queries says in a column how often each was asked: it is the log with as many rows."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support.problems import with_hubs
+
+import hubless
+from hubless.errors import InputError
+
+PROBLEM = with_hubs(targets=300, bank=200, dim=16, seed=3)
+SIMILAR = PROBLEM.bank @ PROBLEM.targets.T
+PLAIN = hubless.offsets(PROBLEM.targets, PROBLEM.bank, metric="dot")
+CORRECTED = SIMILAR - PLAIN
+LOSES = (CORRECTED.max(1) - CORRECTED[np.arange(200), SIMILAR.argmax(1)]).argmax()
+"""The query whose first answer falls furthest. It is a third of the log."""
+COUNTS = np.where(np.arange(200) == LOSES, 90, 1)
+LOG = np.repeat(PROBLEM.bank, COUNTS, axis=0)
+
+
+def table(counts):
+    return pa.table({"vector": list(PROBLEM.bank), "count": counts})
+
+
+def test_offsets_by_counts_are_those_of_the_log():
+    found, expected = (hubless.offsets(PROBLEM.targets, bank, metric="dot") for bank in (table(COUNTS), LOG))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert np.abs(found - PLAIN).max() > 0.1
+
+
+def test_builds_and_refits_know_counts(tmp_path):
+    made = hubless.build(tmp_path, "log", PROBLEM.targets, query_bank=table(COUNTS), metric="dot", index="flat")
+    assert (made.bank.queries, made.bank.distinct) == (COUNTS.sum(), 200)
+    assert made.correction.details["heads"] == 1
+    assert hubless.refit(tmp_path, "log").bank.queries == COUNTS.sum()
+    added = hubless.refit(tmp_path, "log", query_bank=table(COUNTS), append=True)
+    assert (added.bank.queries, added.bank.distinct) == (2 * COUNTS.sum(), 200)
+    assert added.correction.details["heads"] == 1
+
+
+@pytest.mark.parametrize(
+    ("counts", "received"),
+    [
+        ([1.5] * 200, "double, 0 of them null"),
+        ([0] + [1] * 199, "a smaller one"),
+        ([None] + [1] * 199, "int64, 1 of them null"),
+    ],
+)
+def test_other_counts_are_refused(counts, received):
+    expected = f"query bank, column count: expected whole numbers from 1 on: how often each was asked, got {received}"
+    with pytest.raises(InputError, match=expected):
+        hubless.Index(metric="dot").fit(table(counts), PROBLEM.targets)
