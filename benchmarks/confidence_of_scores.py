@@ -25,8 +25,8 @@ from scipy.special import erf
 
 import hubless
 from benchmarks.promises import DRAWS, LABELS, guaranteed
-from hubless.measures.confidence.quality import auroc
 from hubless_demo.pairs import find_pairs, standard_library
+from hubless_lab.experiments.quality import auroc
 
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "docs" / "performance" / "confidence_of_scores.json"

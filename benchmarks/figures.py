@@ -103,8 +103,8 @@ def _packages_broken() -> str:
     return f"{min(broken):.0f} to {max(broken):.0f} %"
 
 
-def _one_split() -> str:
-    return f"{confidence.with_mean(kept('performance/confidence.json'))[-1]['200 labels']['of one split']:.3f}"
+def _error(labels: int) -> str:
+    return f"{confidence.with_mean(kept('performance/confidence.json'))[-1][f'{labels} labels']['error']:.3f}"
 
 
 def _sets_of(benchmark: Any) -> Any:
@@ -135,7 +135,7 @@ NAMED: dict[str, Callable[[], str]] = {
     "gate on films": lambda: label_gate.in_words(_sets_of(label_gate)),
     "demo": lambda: gains.sentences(kept("images/gains.json")["demo"]),
     "confidence": lambda: confidence.sentence(kept("performance/confidence.json")),
-    "one split": _one_split,
+    "errors": lambda: ", ".join(_error(labels) for labels in confidence.PAIRS),
     "corrected scores alone": lambda: _scores_alone("corrected"),
     "raw scores alone": lambda: _scores_alone("raw"),
     "packages broken": _packages_broken,
@@ -160,10 +160,11 @@ NAMED: dict[str, Callable[[], str]] = {
     "means of query logs": lambda: _means_of(query_logs),
     "table of dimensions": lambda: _lines(dimensions.markdown(_sets_of(dimensions))),
     "table of tenants": lambda: _lines(mixtures.markdown(_sets_of(mixtures))),
-    "table of priors": lambda: _lines(target_priors.markdown(_sets_of(target_priors))),
+    "table of clicks": lambda: _lines(target_priors.markdown(_sets_of(target_priors))),
     "table of methods left out": lambda: _lines(left_out.markdown(_sets_of(left_out))),
     "table of confidence": lambda: _lines(confidence.table(kept("performance/confidence.json"))),
-    "table of promises": lambda: _lines(promises.table(kept("performance/confidence.json"), gains.NAMES)),
+    "table of promises": lambda: _lines(promises.table(kept("performance/confidence.json"))),
+    "table of promises by labels": lambda: _lines(promises.by_labels(kept("performance/confidence.json"))),
     "table of scores alone": lambda: _lines(confidence_of_scores.table(kept("performance/confidence_of_scores.json"))),
     "table of logs": lambda: _lines(logs_of_search.means(_sets_of(logs_of_search))),
     "table of texts": lambda: _lines(logs_of_search.of_texts(kept("images/logs_of_search.json")["texts"])),

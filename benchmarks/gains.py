@@ -42,6 +42,9 @@ NAMES = {
     "qa_interview_minilm": "interview questions → answers, MiniLM",
     "flickr8k_caption_minilm": "captions → other captions, MiniLM",
     "govuk_minilm": "GOV.UK, MiniLM",
+    "clinc_minilm": "CLINC150 questions → intents, MiniLM",
+    "emoji_keywords_minilm8": "keywords → emoji, MiniLM",
+    "movielens_user_film_als64": "MovieLens users → films, ALS",
 }
 SEEDS = 10
 DEMO_WIDTHS = (4, 5, 5, 6, 13, 12, 11)

@@ -61,7 +61,7 @@ def read(folder: Path, name: str) -> Any:
 
 def cases_of(data: Set, seed: int) -> Iterator[tuple[str, Case]]:
     """Kinds of banks, and the cases with them."""
-    pairs, folder = data.pairs, data.folder
+    pairs, folder = data.pairs, data.folder or Path()
     users, counts = read(folder, "user"), read(folder, "count")
     relevant: Sequence[I64] = pairs.relevant
     if (of_query := read(folder, "rel_q")) is not None:

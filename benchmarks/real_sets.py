@@ -40,7 +40,7 @@ class Set:
     """A real set, and its bank from elsewhere if it has one: of a log also how often queries were asked.
 
     `asked` are counts of the bank (b,) and of the queries (m,), 0 where nobody knows; `right` all right targets of each
-    of the queries.
+    of the queries. `folder` is where it came from.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Set:
     bank: F32 | None
     asked: tuple[I64, I64] | None = None
     right: list[I64] | None = None
-    folder: Path = Path()
+    folder: Path | None = None
 
 
 def open_set(folder: Path) -> Set:

@@ -77,7 +77,7 @@ def test_database_says_whether_to_answer_as_the_collection_does(store, metric):
     best = index.query(stores.BANK_QUERIES, 2)
     right = np.where(best.confidence > np.median(best.confidence), best.rows[:, 0], best.rows[:, 1])
     index.calibrate(stores.BANK_QUERIES, right)
-    assert index.cut.accuracies[:3] == [0.8, 0.85, 0.9]
+    assert index.cut.accuracies[3:6] == [0.8, 0.85, 0.9]
     done = hubless.publish(index, store.address)
     for query in stores.QUERIES:
         scores = index.query(query, 10).scores[0].tolist()

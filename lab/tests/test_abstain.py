@@ -4,8 +4,8 @@ from support.labelled import pairs, tune
 
 import hubless
 from hubless.errors import InputError
-from hubless.measures.confidence.quality import auroc
 from hubless_lab.experiments.abstain import abstain, abstain_collection
+from hubless_lab.experiments.quality import auroc
 
 HUBBY = pairs(400, noise=0.9)
 RIGHT = [rows.tolist() for rows in HUBBY.relevant]
@@ -24,7 +24,8 @@ def made():
 def test_confidence_orders_answers_better_than_the_cosine_where_queries_differ_in_level(made):
     assert made.confidence.auroc > made.cosine.auroc + 0.02
     assert made.confidence.answered > made.cosine.answered
-    assert made.presence > made.presence_cosine
+    assert made.absents[1] > made.absents[0]
+    assert made.strangers is None
 
 
 def test_every_test_query_is_measured_once_by_a_calibration_without_it(made):
@@ -44,6 +45,14 @@ def test_collection_is_measured_as_it_is_served():
     assert found.confidence.auroc == pytest.approx(auroc(answers.confidence, right), abs=1e-3)
     assert found.error is None
     assert "Confidence is not calibrated" in found.table().caption
+    strangers = np.random.default_rng(5).normal(size=(300, HUBBY.queries.shape[1])).astype(np.float32)
+    asked = np.concatenate([HUBBY.queries, strangers])
+    both = abstain_collection(index, asked, [*RIGHT, *[[]] * len(strangers)])
+    assert both.absents == pytest.approx(found.absents)
+    presence = index.query(asked, 1).presence
+    assert both.strangers[1] == pytest.approx(auroc(presence, np.arange(len(asked)) < len(RIGHT)))
+    assert both.strangers[1] > 0.8
+    assert ["–", f"{both.strangers[1]:.3f}"] == [each.table().lines[1][-1] for each in (found, both)]
     without = hubless.Index("none", "cosine").fit(None, HUBBY.targets)
     with pytest.raises(InputError, match="collection: expected one with a model of confidence"):
         abstain_collection(without, HUBBY.queries, RIGHT)

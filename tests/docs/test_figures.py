@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from benchmarks import figures
+from benchmarks import figures, promises
 
 MADE = ("performance.md", "papers.md")
 """Made whole by a command; and what papers published."""
@@ -55,3 +55,14 @@ def test_figure_is_read_from_its_place(name, form):
 def test_figure_that_nobody_kept_is_refused():
     with pytest.raises((KeyError, ValueError)):
         figures.figure("performance/confidence.json *.confidence.nothing mean .3f")
+
+
+@pytest.mark.parametrize("accuracy", promises.PROMISED)
+def test_guaranteed_cuts_kept_their_promises_and_more_labels_answered_no_less(accuracy):
+    sets = promises.counted(figures.kept("performance/confidence.json"))
+    assert promises.means(sets, "guaranteed", accuracy)[1] <= 0.1 < promises.means(sets, "plain", accuracy)[1]
+    many = [f"{labels} labels" for labels in promises.MANY]
+    several = [found for found in sets if many[-1] in found["promises"]["0.9"]]
+    answered, broken = zip(*(promises.means(several, name, accuracy) for name in many), strict=True)
+    assert list(answered) == sorted(answered)
+    assert max(broken) <= 0.1

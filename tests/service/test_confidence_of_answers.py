@@ -83,7 +83,10 @@ def test_accuracy_leaves_out_what_it_cannot_promise(serve, calibrated):
         left_out = queries[int(np.argmin(expected))].astype(np.float32)
         answer = client.post(f"{WORDS}/query?min_accuracy=0.9", content=left_out.tobytes(), headers=OCTETS).json()
         assert (answer["answered"], answer["hits"]) == (False, [])
-        assert client.get(WORDS).json()["confidence"]["accuracies"][:3] == [0.8, 0.85, 0.9]
+        assert client.get(WORDS).json()["confidence"]["accuracies"][3:6] == [0.8, 0.85, 0.9]
+        refused = client.post(f"{WORDS}/query/batch", json={"queries": [asked[0] | {"min_accuracy": 0.99}]}).json()
+        assert refused["parameter"] == "queries[0].min_accuracy"
+        assert refused["expected"].startswith("at most 0.95, or about 182 more labelled queries than the 400")
         with Client(str(client.base_url)) as caller:
             assert not caller.query("words", left_out, min_accuracy=0.9).answered
             assert caller.query("words", left_out, min_accuracy=0).answered

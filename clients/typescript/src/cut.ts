@@ -1,4 +1,4 @@
-/** Whether to answer, by scores alone: the twelve numbers of a cut, as `hubless.Cut.as_json` of Python writes them. */
+/** Whether to answer, by scores alone: the numbers of a cut, as `hubless.Cut.as_json` of Python writes them. */
 export interface CutNumbers {
   readonly temperature: number;
   readonly second: number;
@@ -8,7 +8,7 @@ export interface CutNumbers {
   readonly pairs: number;
   readonly sure: number;
   readonly distance: boolean;
-  /** The least confidence by promised accuracy; null where nothing is sure enough. */
+  /** The least confidence by promised accuracy; null where no confidence keeps it. */
   readonly cuts: Readonly<Record<string, number | null>>;
 }
 
@@ -37,7 +37,7 @@ export function confidence(cut: CutNumbers, scores: readonly number[]): number {
 /**
  * Whether to answer a query, so that this share of the answers is right.
  *
- * Throws a RangeError for an accuracy above those of the cut, and for one that needs more labels than it had.
+ * Throws a RangeError for an accuracy that the labels of the cut cannot promise.
  */
 export function accept(cut: CutNumbers, scores: readonly number[], accuracy = 0.9): boolean {
   const [promise] = Object.keys(cut.cuts)

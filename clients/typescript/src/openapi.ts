@@ -247,6 +247,8 @@ export interface components {
             accuracies: number[];
             /** @description Whether labelled pairs made confidence and presence probabilities. */
             calibrated: boolean;
+            /** @description 0: confidence supposes that one target is right for a query. Above: labels with several let similarity count. */
+            lean: number;
             /** @description The number of these pairs. */
             pairs: number;
         };

@@ -29,7 +29,7 @@ DECLARE
     cut float8 := CASE {cuts} END;
 BEGIN
     IF cut IS NULL THEN
-        RAISE EXCEPTION 'accuracy: expected at most 0.99, and enough labels for it, got %', accuracy;
+        RAISE EXCEPTION 'accuracy: expected one that the labels can promise, got %', accuracy;
     END IF;
     RETURN {confidence}(scores) >= cut;
 END $$

@@ -6,6 +6,7 @@ from typing import Any
 
 from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs.build_inputs import Inputs
+from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.pipeline.draft import drafting, tell_engine
 from hubless.builder.pipeline.fit import fit_version
@@ -59,6 +60,7 @@ def build(
     fit_by: str | None = None,
     strength: float | None = None,
     relevant: Labels | None = None,
+    clicks: ClicksLike | None = None,
     skip_bad_rows: bool = False,
     replace_writes: bool = False,
     progress: bool | None = None,
@@ -125,6 +127,10 @@ def build(
     relevant : for each bank query the id of its right target, or a list of ids: docs/lab.md, "Labels". A fifth of the
         labelled queries, at least 20, or up to 100 that are a fifth of the bank, is left out of it. They make
         confidence a probability; if they say that the correction does harm, the strength is 0
+    clicks : which targets people chose for their queries. A table with `query`, the id or row of a bank query or its
+        vector, and `target`, an id; perhaps `count`, `position`, from 1 on, and `client`. Or the column of the bank's
+        table that has the ids, or a list of ids for each bank query. Held-out clicks choose the target prior that the
+        others make, no prior, or no correction: strength 0. See docs/methods.md, "Clicks"
     skip_bad_rows : leave out rows with NaN, infinity or nulls, and zeros under cosine, with all that belongs to them,
         and warn of them; they are refused otherwise
     replace_writes : the targets have all that was written to the collection; writes are refused otherwise
@@ -146,7 +152,8 @@ def build(
         executor=executor,
         offsets=offsets,
     )
-    recipe.check_inputs(query_bank, target_prior, fit_by, target_bank)
+    chosen = strength if live_queries is None else "live queries"
+    recipe.check_inputs(query_bank, target_prior, fit_by, target_bank, clicks, chosen)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
         if live_queries is not None:
@@ -168,6 +175,7 @@ def build(
             offsets=recipe.offsets,
             fit_by=fit_by,
             relevant=relevant,
+            clicks=clicks,
             skip_bad_rows=skip_bad_rows,
         )
         seen = given.seen()

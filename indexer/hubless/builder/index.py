@@ -12,12 +12,13 @@ import pyarrow as pa
 
 from hubless.builder.banks.default_strength import unlabelled_strength
 from hubless.builder.inputs.build_inputs import Inputs
+from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.inputs.joined import joined_items
 from hubless.builder.inputs.payloads import added_payload, held_payload
 from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.pipeline.compaction import needs_training, write_rebuilt
 from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, in_index, tell_engine
-from hubless.builder.pipeline.fit import answers_of, fit_version, judged_by
+from hubless.builder.pipeline.fit import calibrated, fit_version, judged_by
 from hubless.builder.pipeline.flush import write_flushed, write_refitted
 from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections.prior import PriorLike
@@ -122,6 +123,7 @@ class Index(Collection):
         offsets: PriorLike | None = None,
         fit_by: str | None = None,
         relevant: Labels | None = None,
+        clicks: ClicksLike | None = None,
         skip_bad_rows: bool = False,
         progress: bool | None = False,
     ) -> "Index":
@@ -154,9 +156,11 @@ class Index(Collection):
             offsets=offsets,
             fit_by=fit_by,
             relevant=relevant,
+            clicks=clicks,
             skip_bad_rows=skip_bad_rows,
         )
-        recipe.check_inputs(query_bank, target_prior, fit_by, target_bank)
+        chosen = None if live_queries is None else "live queries"
+        recipe.check_inputs(query_bank, target_prior, fit_by, target_bank, clicks, chosen)
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps:
             with seen.unchanged():
@@ -258,7 +262,7 @@ class Index(Collection):
             labelled = [(query, right) for query, right in enumerate(rows) if right is not None][:MOST_PAIRS]
             pairs = LabelledPairs(asked[[query for query, _ in labelled]], [right for _, right in labelled])
             found = judged_by(unlabelled_strength(self.manifest), parts.ranker, pairs)
-            model = parts.confidence.calibrated_by(answers_of(parts.ranker, pairs, found.value), found.value)
+            model = calibrated(parts.confidence, parts.ranker, pairs, found.value)
             record = {"confidence": confidence_record(model), "strength": found.value, "decided": found}
             for known in (self, self._opened_whole):
                 manifest = known.manifest.model_copy(update=record)

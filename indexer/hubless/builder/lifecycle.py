@@ -355,6 +355,7 @@ def refit(
                     name,
                     staged.version,
                     target_prior=before.target_prior,
+                    clicks=before.clicks,
                     bank_order=before.bank_order if bank_order is None else bank_order,
                     log_seq=parts.seq,
                     segments=records,

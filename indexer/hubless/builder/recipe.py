@@ -131,8 +131,19 @@ class Recipe:
         refuse_given(others, f"none beside correction {GIVEN}, which fits nothing")
 
     def check_inputs(
-        self, query_bank: object, target_prior: object, fit_by: object = None, target_bank: object = None
+        self,
+        query_bank: object,
+        target_prior: object,
+        fit_by: object = None,
+        target_bank: object = None,
+        clicks: object = None,
+        strength: object = None,
     ) -> None:
+        """Raise `InputError` for inputs that do not go together. `strength`: what else chooses it."""
+        if clicks is not None:
+            taking_prior(self.method, "clicks")
+            others = {"target prior": target_prior, "fit_by": fit_by, "strength": strength}
+            refuse_given(others, "none beside clicks, which choose the prior and the strength")
         if self.correction == GIVEN or self.offsets is not None:
             self._check_own({"target prior": target_prior, "fit_by": fit_by, "target bank": target_bank})
             return

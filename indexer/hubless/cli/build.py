@@ -30,7 +30,7 @@ from hubless.corrections import CORRECTIONS, correction as make_correction, is_g
 from hubless.errors import InputError
 from hubless.knn import INDEXES
 from hubless.search.engines.external import engine, engine_names
-from hubless.store.bundle import ConfidenceRecord, DecidedStrength, PriorRecord
+from hubless.store.bundle import ClicksRecord, ConfidenceRecord, DecidedStrength, PriorRecord
 from hubless.vectors.comparing import Metric
 
 _INDEXES = ("auto", *INDEXES)
@@ -166,6 +166,7 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
         "correction": f"{manifest.correction.name} {_pairs(manifest.correction.parameters)}".strip(),
         "fitted": _fitted(manifest),
         "target prior": _prior(manifest.target_prior),
+        "clicks": _clicked(manifest.clicks),
         "own offsets": _prior(manifest.own_offsets),
         "fit by": manifest.fit_by or "",
         "strength": f"{manifest.strength:g}{_chosen_by(manifest.decided)}",
@@ -217,6 +218,14 @@ def _prior(prior: PriorRecord | None) -> str:
         return ""
     source = "" if prior.column is None else f"payload column {prior.column}, "
     return f"{source}{prior.smallest:g} to {prior.largest:g}, median {prior.median:g}"
+
+
+def _clicked(clicks: ClicksRecord | None) -> str:
+    if clicks is None:
+        return ""
+    found = ", ".join(f"{name} {100 * share:.1f} %" for name, share in clicks.found.items())
+    gain = f"{100 * clicks.gain:+.1f} ± {100 * clicks.error:.1f}"
+    return f"{clicks.clicks:,} of {clicks.queries:,} queries chose {clicks.chosen} ({gain}). Found first: {found}"
 
 
 def _fitted(manifest: hubless.Manifest) -> str:
@@ -285,6 +294,7 @@ _GIVEN = (
     "parameters",
     "fit_by",
     "offsets",
+    "clicks",
 )
 
 

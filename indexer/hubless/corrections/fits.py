@@ -23,7 +23,7 @@ def fit_each(
     """Fit a correction on each of some query banks (b, d), with the traits of the targets."""
     if traits.groups is not None:
         return [*fit_by_group(method, banks, targets, traits.groups)]
-    target_prior = None if traits.prior is None else TargetPrior(traits.prior)
+    target_prior = None if traits.prior is None else TargetPrior(traits.prior, traits.usual)
     if (fitting := getattr(method, "fitting", None)) is not None:
         return in_step([fitting(bank, targets, target_bank, target_prior) for bank in banks])
     return [fit_one(method, bank, targets, target_bank, target_prior) for bank in banks]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hubless.corrections.base import Correction, FittedCorrection, Rows
 from hubless.errors import InputError
+from hubless.measures.occurrence import unexplained_variation
 from hubless.vectors.arrays import F64, I64, Flags, as_array, to_arrow
 from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.columns import Column, listed, read_column
@@ -37,6 +38,8 @@ class NumberOfTarget(NamedTuple):
 PRIOR = NumberOfTarget(TARGET_PRIOR, "a finite number above 0; add 1 to counts that may be 0", 0.0)
 OWN_OFFSETS = NumberOfTarget("offsets", "a finite number", -np.inf)
 TAKES_PRIOR = ("sn", "dbsn", "auto")
+BY_CHANCE = 0.2
+"""Clicks whose targets differ by no more than this say nothing of what is popular."""
 
 PriorLike: TypeAlias = str | Path | NDArray[Any] | list[float]
 """Forms of a prior: a file, or anything that NumPy makes an array of."""
@@ -46,15 +49,17 @@ PriorLike: TypeAlias = str | Path | NDArray[Any] | list[float]
 class TargetPrior:
     """Frequencies with which n targets should be found, (n,) above 0, in any unit: counts, shares, sales.
 
-    Of the correction `offsets` they are the offsets themselves.
+    Of the correction `offsets` they are the offsets themselves. `usual` is the value of targets whose own nobody knows;
+    None for the median.
     """
 
     values: F64
+    usual: float | None = None
 
     @property
     def median(self) -> float:
         """The value of targets whose own nobody knows."""
-        return float(np.median(self.values))
+        return float(np.median(self.values)) if self.usual is None else self.usual
 
     @property
     def weights(self) -> F64:
@@ -62,8 +67,25 @@ class TargetPrior:
         weights: F64 = self.values / self.values.mean()
         return weights
 
-    def taken(self, rows: I64) -> "TargetPrior":
-        return TargetPrior(self.values[rows])
+    def taken(self, rows: I64 | None) -> "TargetPrior":
+        """Return the values of some rows; None for all."""
+        return self if rows is None else TargetPrior(self.values[rows], self.usual)
+
+
+def click_prior(counts: F64, power: float = 1.0) -> TargetPrior | None:
+    """Return how often each target should be found, (c_j + 1/D)^power, by its clicks c (n,); None if they say nothing.
+
+    D = (var c − mean c)/(mean c)² is what the counts vary by beyond chance. If demand is drawn from a Gamma
+    distribution, and clicks from Poisson's with this mean, c_j + 1/D is the expected demand given the clicks, but for a
+    factor. So it is for a target without clicks, 1/D, and for those that come later. Powers below 1 trust clicks less.
+    None where D is at most 0.2.
+
+    Source: Robbins, "An Empirical Bayes Approach to Statistics", 1956, section 2, with a Gamma prior.
+    """
+    spread = unexplained_variation(counts)
+    if not spread > BY_CHANCE:
+        return None
+    return TargetPrior((counts + 1 / spread) ** power, spread**-power)
 
 
 @runtime_checkable
@@ -99,10 +121,10 @@ def prior_offsets(fitted: FittedCorrection, values: F64) -> F64:
     return of_prior(values)
 
 
-def taking_prior(method: Correction) -> TakesPrior:
-    """The correction itself, or an `InputError` if it takes no target prior."""
+def taking_prior(method: Correction, parameter: str = TARGET_PRIOR) -> TakesPrior:
+    """The correction itself, or an `InputError` if it takes no target prior, or what makes one."""
     if not isinstance(method, TakesPrior):
-        raise InputError(TARGET_PRIOR, f"none with this correction ({', '.join(TAKES_PRIOR)} take one)", "one")
+        raise InputError(parameter, f"none with this correction ({', '.join(TAKES_PRIOR)} take one)", "one")
     return method
 
 

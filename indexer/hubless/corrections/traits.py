@@ -14,10 +14,14 @@ from hubless.vectors.arrays import F32, F64
 
 @dataclass(frozen=True)
 class TargetTraits:
-    """Of n targets the target prior (n,), NaN where nobody knows, and the group of each (n,); None for neither."""
+    """Of n targets the target prior (n,), NaN where nobody knows, and the group of each (n,); None for neither.
+
+    `usual` is the prior of those of which nobody knows, None for the median.
+    """
 
     prior: F64 | None = None
     groups: Names | None = None
+    usual: float | None = None
 
     def __getitem__(self, rows: Any) -> "TargetTraits":
         prior = None if self.prior is None else self.prior[rows]

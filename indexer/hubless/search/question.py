@@ -52,13 +52,14 @@ class Question:
                 self._part, len(self.queries), min(stop, most), most, self.parts.targets.vectors
             )
         explanations = self._explanations(ranked, most) if explain else None
+        near = ranked.similarities[:, :1]
         if skip or ranked.rows.shape[1] > self.limit:
             ranked = ranked.part(skip, stop)
         # a line with fewer groups than others ends in rows of −1
         found = ranked.rows if selection is None else [line[line >= 0] for line in ranked.rows]
         payload = None if take is None else [take(line) for line in found]
         of_hits = [self.parts.ids.ids(line) for line in found]
-        return Results(ranked, of_hits, self.strength, explanations, payload, self._assessed(ranked, best))
+        return Results(ranked, of_hits, self.strength, explanations, payload, self._assessed(ranked, best, near))
 
     def _part(self, lines: I64, depth: int) -> tuple[Ranked, F32]:
         """Return the best so many targets of some queries, and their folded scores."""
@@ -75,13 +76,13 @@ class Question:
             for line, before in zip(ranked.rows, raw.rows, strict=True)
         ]
 
-    def _assessed(self, ranked: Ranked, best: F32) -> Assessment | None:
+    def _assessed(self, ranked: Ranked, best: F32, near: F32) -> Assessment | None:
         if self.parts.confidence is None:
             return None
         scores = ranked.scores
         if self.ranker.query_time is not None:  # no hit has more than the one before, though a rescorer turned them
             scores = np.minimum.accumulate(self.ranker.folded_scores(ranked, self.strength), axis=1)
-        return self.parts.confidence.assess(self.queries, best, scores, self.strength)
+        return self.parts.confidence.assess(self.queries, best, near, scores, self.strength)
 
 
 def _explanations(

@@ -26,7 +26,7 @@ from hubless.store.names import CollectionName, FileName, is_file_name
 from hubless.vectors.comparing import Metric, comparison
 from hubless.vectors.npy import open_npz
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 """The only format that is read. From the first release on, older ones stay readable."""
 MANIFEST = "manifest.json"
 INDEX = "index.faiss"
@@ -290,6 +290,22 @@ class DecidedStrength(_Record):
     """null without labels of queries that are not in the bank."""
 
 
+class ClicksRecord(_Record):
+    """The choice that held-out clicks made: see docs/methods.md, "Clicks"."""
+
+    chosen: str
+    """`raw`, which is strength 0; `no prior`; or `power 0.3`, `0.5` or `1` of the prior that clicks make."""
+    clicks: int
+    queries: int
+    """Different queries of the clicks."""
+    found: dict[str, float]
+    """The share of held-out clicks whose target comes first, by what might have been chosen."""
+    gain: float
+    """The mean over clicks of how much more than raw the chosen one finds; a click on the first hit speaks for raw."""
+    error: float
+    """The standard error of the gain, over queries."""
+
+
 class ConfidenceRecord(_Record):
     """The model of confidence: see docs/confidence.md."""
 
@@ -299,6 +315,8 @@ class ConfidenceRecord(_Record):
     """The number of these pairs."""
     accuracies: list[float]
     """The values of min_accuracy that some answers reach."""
+    lean: float
+    """0: confidence supposes that one target is right for a query. Above: labels with several let similarity count."""
 
 
 class FileRecord(_Record):
@@ -416,6 +434,7 @@ class Manifest(_Record):
     """Who decided the strength; null in older versions."""
     strength_choice: StrengthRecord | None = None
     target_prior: PriorRecord | None = None
+    clicks: ClicksRecord | None = None
     own_offsets: PriorRecord | None = None
     """The offsets that were given, of correction `offsets`."""
     fit_by: str | None = None

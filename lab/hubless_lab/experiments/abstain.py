@@ -17,7 +17,6 @@ from hubless.measures.confidence.cut import Cut, fit_confidence
 from hubless.measures.confidence.guarantee import SURE, GuaranteedCut, check_chance, guaranteed_cut
 from hubless.measures.confidence.labelled_answers import Answers
 from hubless.measures.confidence.level import DEPTH
-from hubless.measures.confidence.quality import answered_shares, auroc, calibration_error, cut_for
 from hubless.measures.labels import Labels, known_queries, known_rows
 from hubless.measures.significance import Interval, bootstrap_interval
 from hubless.progress import Progressing, progress_bars
@@ -30,6 +29,7 @@ from hubless.vectors.sources import in_memory
 from hubless_lab.experiments.compare import SEEDS
 from hubless_lab.experiments.measured_rows import check_some_right, left_out_note
 from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.quality import answered_shares, auroc, calibration_error, cut_for
 from hubless_lab.experiments.trials import SCORES_HELD, Labelled, Scorer, Trial, open_labelled
 
 ACCURACY = 0.9
@@ -54,8 +54,10 @@ class TrialAnswers(NamedTuple):
         model = model or self.model
         raw, found = self.raw.some(rows), self.found.some(rows)
         there, gone = (
-            model.assess(found.queries, best, best[:, :1], self.strength) for best in (found.best, found.without)
+            model.assess(found.queries, best, found.near[:, [place]], best[:, :1], self.strength)
+            for place, best in enumerate((found.best, found.without))
         )
+        asked = int(found.there.sum())
         return Outcomes(
             asked=self.asked[rows],
             confidence=there.confidence.astype(np.float64),
@@ -64,13 +66,17 @@ class TrialAnswers(NamedTuple):
             raw_right=raw.right,
             presence=np.concatenate([there.presence[found.there], gone.presence]).astype(np.float64),
             presence_cosine=np.concatenate([raw.best[found.there, 0], raw.without[:, 0]]).astype(np.float64),
-            present=np.repeat([True, False], [found.there.sum(), len(found.there)]),
+            present=np.repeat([True, False], [asked, len(found.there)]),
+            strange=np.concatenate([np.zeros(asked, np.bool_), ~found.there]),
             pairs=np.full(len(found.right), model.pairs),
         )
 
 
 class Outcomes(NamedTuple):
-    """Answers to some queries, (m,) each; presence is over the same queries with and without their right targets."""
+    """Answers to some queries, (m,) each; presence is over the same queries with and without their right targets.
+
+    Those are `strange` that never had any.
+    """
 
     asked: I64
     confidence: F64
@@ -80,6 +86,7 @@ class Outcomes(NamedTuple):
     presence: F64
     presence_cosine: F64
     present: Flags
+    strange: Flags
     pairs: I64
 
 
@@ -123,8 +130,9 @@ class Abstention:
 
     `sure` is the chance with which the guaranteed cuts keep that share.
 
-    `answers_right` are shares of right first hits, raw and corrected. `presence_cosine` and `presence` are AUROC of "is
-    a right target there?". `pairs` calibrated confidence; without any there is no calibration `error`.
+    `answers_right` are shares of right first hits, raw and corrected. `absents` and `strangers` are AUROC of the best
+    cosine and of presence: was the right target taken out, or does nothing fit (None without such queries)? `pairs`
+    calibrated confidence; without any there is no calibration `error`.
     """
 
     correction: str
@@ -134,8 +142,8 @@ class Abstention:
     answers_right: tuple[float, float]
     cosine: CutQuality
     confidence: CutQuality
-    presence_cosine: float
-    presence: float
+    absents: Sequence[float]
+    strangers: Sequence[float] | None
     pairs: int
     error: float | None
     interval: Interval | None
@@ -148,6 +156,10 @@ class Abstention:
         """Measure answers to queries of all folds. Those of one query in several folds make one promise only."""
         whole = Outcomes(*map(np.concatenate, zip(*outcomes, strict=True)))
         calibrated = bool(whole.pairs.all())
+        absents, strangers = (
+            [auroc(each[some], whole.present[some]) for each in (whole.presence_cosine, whole.presence)]
+            for some in (~whole.strange, whole.present | whole.strange)
+        )
         once = np.unique(whole.asked, return_index=True)[1]
         return cls(
             correction=label,
@@ -157,8 +169,8 @@ class Abstention:
             answers_right=(float(whole.raw_right.mean()), float(whole.right.mean())),
             cosine=CutQuality.of(whole.cosine, whole.raw_right, accuracy, sure, once),
             confidence=CutQuality.of(whole.confidence, whole.right, accuracy, sure, once),
-            presence_cosine=auroc(whole.presence_cosine, whole.present),
-            presence=auroc(whole.presence, whole.present),
+            absents=absents,
+            strangers=strangers if whole.strange.any() else None,
             pairs=round(float(np.mean([each.pairs[0] for each in outcomes]))),
             error=calibration_error(whole.confidence, whole.right) if calibrated else None,
             interval=_interval(whole.confidence, whole.right) if calibrated else None,
@@ -173,15 +185,17 @@ class Abstention:
             f"answered at {100 * self.accuracy:.0f} % right",
             f"{100 * self.sure:.0f} % sure",
             "threshold",
-            "presence AUROC",
+            "AUROC of absents",
+            "of strangers",
         ]
-        rows = (("best cosine", self.cosine, self.presence_cosine), ("confidence", self.confidence, self.presence))
+        rows = (("best cosine", self.cosine), ("confidence", self.confidence))
         lines = []
-        for name, cut, there in rows:
+        for place, (name, cut) in enumerate(rows):
             kept = cut.guaranteed
             at = "–" if kept.threshold is None else f"{kept.threshold:.3f}"
             shares = (f"{100 * share:.1f} %" for share in (cut.answered, kept.share))
-            lines.append([name, f"{cut.auroc:.3f}", *shares, at, f"{there:.3f}"])
+            told = ("–" if each is None else f"{each[place]:.3f}" for each in (self.absents, self.strangers))
+            lines.append([name, f"{cut.auroc:.3f}", *shares, at, *told])
         raw, corrected = self.answers_right
         said = [f"{self.queries:,} queries; the first hit is right for {100 * corrected:.1f} % ({100 * raw:.1f} % raw)"]
         if self.error is None or self.interval is None:
@@ -296,7 +310,7 @@ def abstain_collection(
     asked, right = asked[rows], [each for each in known if each is not None]
     depth = DEPTH + min(_MOST_RELEVANT, max(map(len, right)))
     raw, found = (collection.query(asked, depth, each, prepared=True) for each in (0.0, strength))
-    before, after = (Answers.of(asked, each.scores, each.rows, right) for each in (raw, found))
+    before, after = (Answers.of(asked, each.scores, each.similarities, each.rows, right) for each in (raw, found))
     outcomes = TrialAnswers(rows, model, before, after, strength).outcomes()
     left_out = left_out_note([row for row, each in enumerate(known) if each is None], len(known), "label")
     return Abstention.of(collection.manifest.correction.name, accuracy, sure, [outcomes], left_out)
@@ -307,7 +321,7 @@ def trial_answers(trial: Trial, method: Method, strength: float = 1.0) -> TrialA
     scorer = method.fit(trial)
     bank = trial.query_bank[:_FITTED]
     best = partial(_best, trial, scorer)
-    model = fit_confidence(bank, best(bank, DEPTH, 0.0)[0], best(bank, DEPTH, 1.0)[0])
+    model = fit_confidence(bank, best(bank, DEPTH, 0.0)[:2], best(bank, DEPTH, 1.0)[:2])
     depth = DEPTH + min(_MOST_RELEVANT, max(map(len, trial.relevant)))
     raw, found = (
         Answers.of(trial.queries, *best(trial.queries, depth, each), trial.relevant) for each in (0.0, strength)
@@ -334,9 +348,9 @@ def folds(trial: TrialAnswers, pairs: int | None, seed: int) -> Iterator[Outcome
         yield trial.outcomes(np.setdiff1d(order, fold), model)
 
 
-def _best(trial: Trial, scorer: Scorer, queries: F32, depth: int, strength: float) -> tuple[F32, I64]:
+def _best(trial: Trial, scorer: Scorer, queries: F32, depth: int, strength: float) -> tuple[F32, F32, I64]:
     targets, depth = trial.targets, min(depth, len(trial.targets))
-    scores, rows = [], []
+    scores, near, rows = [], [], []
     step = max(1, SCORES_HELD // len(targets))
     for start in range(0, len(queries), step):
         some = queries[start : start + step]
@@ -346,8 +360,9 @@ def _best(trial: Trial, scorer: Scorer, queries: F32, depth: int, strength: floa
         order = np.argsort(-block, axis=1, kind="stable")[:, :depth]
         folded = similarities - np.float32(strength) * scorer.offsets
         scores.append(np.take_along_axis(folded, order, axis=1))
+        near.append(np.take_along_axis(similarities, order, axis=1))
         rows.append(order)
-    return np.concatenate(scores), np.concatenate(rows)
+    return np.concatenate(scores), np.concatenate(near), np.concatenate(rows)
 
 
 def _interval(confidence: F64, right: Flags) -> Interval:

@@ -111,13 +111,6 @@ def test_queries_without_a_right_target_count_as_answered_wrong(tmp_path):
     assert kept["silent"] < 0.75 < 0.8 <= kept["said"]
 
 
-def test_too_few_labels_for_a_promise_are_told_with_how_many_more():
-    index = fitted(relevant=None)
-    index.calibrate(LIVE[:40], [[IDS[row]] for row in LIVE_ROWS[:40]])
-    with pytest.raises(InputError, match=r"min_accuracy: expected less, or 542 more labelled queries than the 40"):
-        index.query(LIVE[:1], min_accuracy=0.99)
-
-
 def test_scores_alone_say_what_the_version_says():
     index = fitted()
     found = index.query(LIVE[:50], 11)

@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from hubless.errors import InputError
 from hubless.measures.confidence.cut import CONFIDENCE, PRESENCE, Cut, fit_confidence
 from hubless.measures.confidence.labelled_answers import Answers
 from hubless.measures.confidence.level import DEPTH, PENALTIES, Level
@@ -17,7 +18,9 @@ def sigmoid(value):
 
 
 def model(temperature=0.02, weights=NO_WEIGHTS, constant=0.0, **more):
-    level = Level(temperature, np.asarray(weights, np.float32), constant, constant)
+    level = Level(
+        temperature, np.asarray(weights, np.float32), constant, constant, near=0.2, of_z=2.0, of_similarity=0.1
+    )
     return Cut((level, level), **more)
 
 
@@ -26,9 +29,14 @@ def best_scores(m=50, b=DEPTH, seed=0):
     return -np.sort(-scores, axis=1)
 
 
-def assess(made, best, queries=None, scores=None):
+def assess(made, best, queries=None, strength=1.0):
+    """The similarity of each first hit is its score, as without offsets."""
     queries = np.zeros((len(best), 4), np.float32) if queries is None else queries
-    return made.assess(queries, best, best if scores is None else scores)
+    return made.assess(queries, best, best[:, :1], best, strength)
+
+
+def fitted(queries, scores):
+    return fit_confidence(queries, (scores, scores), (scores, scores))
 
 
 def naive(best, query, level):
@@ -40,12 +48,13 @@ def naive(best, query, level):
     others += (DEPTH - len(over)) / 10 * math.exp(-z)
     confidence = sigmoid(CONFIDENCE.slope * -math.log(others) + CONFIDENCE.intercept)
     shares = [confidence * math.exp((float(score) - first) / level.temperature) for score in best]
-    return confidence, sigmoid(PRESENCE.slope * z + PRESENCE.intercept), shares
+    height = (z / level.of_z + (first - level.near) / level.of_similarity) / 2
+    return confidence, sigmoid(PRESENCE.slope * height + PRESENCE.intercept), shares
 
 
 @pytest.mark.parametrize("b", [1, 2, 5, DEPTH, 15])
 def test_numbers_are_those_of_the_naive_reference(b):
-    level = Level(0.03, np.array([0.1, -0.2, 0.05, 0.0], np.float32), 0.25, 0.3)
+    level = Level(0.03, np.array([0.1, -0.2, 0.05, 0.0], np.float32), 0.25, 0.3, DEPTH, 0.28, 3.0, 0.05)
     best, queries = best_scores(30, b), RNG.normal(size=(30, 4)).astype(np.float32)
     made = Cut((level, level))
     found = assess(made, best, queries)
@@ -91,9 +100,9 @@ def test_shift_of_all_scores_changes_presence_and_not_confidence(shift):
 def test_scale_of_scores_and_queries_does_not_count(scale):
     queries = RNG.normal(size=(200, 4)).astype(np.float32)
     scores = best_scores(200) + (queries @ np.float32([0.05, 0, 0.02, 0]))[:, np.newaxis]
-    found = fit_confidence(queries, scores, scores).assess(queries, scores, scores)
+    found = assess(fitted(queries, scores), scores, queries)
     scaled = scores * np.float32(scale)
-    again = fit_confidence(queries, scaled, scaled).assess(queries, scaled, scaled)
+    again = assess(fitted(queries, scaled), scaled, queries)
     np.testing.assert_allclose(again.confidence, found.confidence, rtol=2e-3)
     np.testing.assert_allclose(again.presence, found.presence, rtol=2e-3)
 
@@ -108,14 +117,14 @@ def test_strange_scores_give_numbers_from_0_to_1(best):
 @pytest.mark.parametrize("scores", [np.zeros((30, 11)), np.full((30, 1), 0.5), np.full((30, 2), 1e20)])
 def test_fit_on_scores_that_say_nothing_gives_a_model(scores):
     queries = RNG.normal(size=(30, 4)).astype(np.float32)
-    made = fit_confidence(queries, scores.astype(np.float32), scores.astype(np.float32))
+    made = fitted(queries, scores.astype(np.float32))
     assert made.levels[0].temperature > 0
     assert np.isfinite(assess(made, best_scores()).confidence).all()
 
 
 def test_level_of_a_strength_lies_on_the_line_through_raw_and_full():
     first, second = np.eye(2, 4, dtype=np.float32)
-    raw, full = Level(0.02, first, 0.5, 0.6), Level(0.04, second, 0.1, 0.2)
+    raw, full = Level(0.02, first, 0.5, 0.6, of_z=4.0), Level(0.04, second, 0.1, 0.2, near=0.4)
     made = Cut((raw, full))
     assert made.level(0.0).constant == raw.constant
     np.testing.assert_array_equal(made.level(1.0).weights, full.weights)
@@ -123,7 +132,8 @@ def test_level_of_a_strength_lies_on_the_line_through_raw_and_full():
     assert half.temperature == pytest.approx(0.03)
     assert half.second == pytest.approx(0.4)
     np.testing.assert_allclose(half.weights, [0.5, 0.5, 0, 0])
-    assert made.level(2.0).temperature == pytest.approx(0.06)
+    assert (half.near, half.of_z, half.of_similarity) == pytest.approx((0.2, 2.5, 1.0))
+    assert (made.level(2.0).temperature, made.level(2.0).of_z) == pytest.approx((0.06, 0.1))  # no unit falls to 0
 
 
 @pytest.mark.parametrize(("m", "d"), [(12, 40), (40, 6), (40, 40)])
@@ -132,7 +142,7 @@ def test_weights_are_those_of_the_penalty_that_predicts_best_what_is_left_out(m,
     scores[:, 1] += 0.02 * queries[:, 0]
     unit = (np.linalg.svd(queries - queries.mean(axis=0), compute_uv=False) ** 2).mean()
 
-    def fitted(penalty, some):
+    def solved(penalty, some):
         x, y = queries[some].astype(float), scores[some, 1].astype(float)
         x, y, mean, usual = x - x.mean(axis=0), y - y.mean(), x.mean(axis=0), y.mean()
         return np.linalg.solve(x.T @ x + penalty * unit * np.eye(d), x.T @ y), mean, usual
@@ -140,12 +150,16 @@ def test_weights_are_those_of_the_penalty_that_predicts_best_what_is_left_out(m,
     def error(penalty):
         total = 0
         for row in range(m):
-            weights, mean, usual = fitted(penalty, np.arange(m) != row)
+            weights, mean, usual = solved(penalty, np.arange(m) != row)
             total += (scores[row, 1] - usual - (queries[row] - mean) @ weights) ** 2
         return total
 
-    expected = fitted(min(PENALTIES, key=error), slice(None))[0]
-    np.testing.assert_allclose(fit_confidence(queries, scores, scores).levels[0].weights, expected, atol=1e-5)
+    expected = solved(min(PENALTIES, key=error), slice(None))[0]
+    level = fitted(queries, scores).levels[0]
+    np.testing.assert_allclose(level.weights, expected, atol=1e-5)
+    assert level.near == pytest.approx(scores[:, 1].mean(), rel=1e-5)
+    heights = (scores[:, 0] - queries @ level.weights - level.constant) / level.temperature
+    assert (level.of_z, level.of_similarity) == pytest.approx((heights.std(), scores[:, 0].std()), rel=1e-3)
 
 
 def made_set(m=2000, d=16, seed=0):
@@ -174,16 +188,29 @@ def auroc(values, positive):
 def test_presence_sees_through_the_level_of_the_query_where_the_score_does_not():
     queries, best, present, _ = made_set()
     half = len(queries) // 2
-    made = fit_confidence(queries[:half], best[:half], best[:half])
-    found = made.assess(queries[half:], best[half:], best[half:])
-    assert auroc(found.presence, present[half:]) > 0.85
-    assert auroc(best[half:, 0], present[half:]) < 0.7
+    found = assess(fitted(queries[:half], best[:half]), best[half:], queries[half:])
+    assert auroc(found.presence, present[half:]) > auroc(best[half:, 0], present[half:]) + 0.1
+
+
+def test_presence_sees_strangers_whose_first_hit_is_high_for_such_a_query_and_low_for_all():
+    queries, best, _, _ = made_set()
+    strange = queries[:500].copy()
+    strange[:, 0] = -1.0  # q·w is far below that of all others
+    first = np.random.default_rng(1).normal(0.2, 0.05, (500, 1)).astype(np.float32)
+    scores = np.concatenate([best[:500], best[:500] - best[:500, :1] + first])
+    asked = np.concatenate([queries[:500], strange])
+    present = np.repeat([True, False], 500)
+    made = fitted(queries, best)
+    presence, z = assess(made, scores, asked).presence, made.level(1.0).numbers(asked, scores)[1]
+    assert auroc(z, present) < 0.3 < 0.6 < auroc(presence, present)
 
 
 def test_answers_know_what_is_right_and_what_is_left_without_it():
     scores = np.array([[9, 8, 7, 6], [9, 9, 7, 6], [9, 8, 7, 6]], np.float32)
     rows = np.array([[4, 1, 2, 3], [1, 4, 2, 3], [1, 2, 4, 5]])
-    found = Answers.of(np.zeros((3, 2), np.float32), scores, rows, [np.array([4]), np.array([4]), np.array([4, 5])])
+    right = [np.array([4]), np.array([4]), np.array([4, 5])]
+    found = Answers.of(np.zeros((3, 2), np.float32), scores, scores / 10, rows, right)
+    np.testing.assert_allclose(found.near, [[0.9, 0.8], [0.9, 0.9], [0.9, 0.9]])
     assert found.right.tolist() == [True, True, False]  # of the second, a copy ties with the first hit
     assert found.without.tolist() == [[8, 7], [9, 7], [9, 8]]
 
@@ -191,14 +218,15 @@ def test_answers_know_what_is_right_and_what_is_left_without_it():
 def test_model_comes_back_from_its_state():
     queries = RNG.normal(size=(30, 4)).astype(np.float32)
     scores = best_scores(30)
-    made = fit_confidence(queries, scores, scores + 1)
+    made = fit_confidence(queries, (scores, scores), (scores + 1, scores + 2))
     again = Cut.from_state(made.state(), 4)
     for strength in (0.0, 0.5, 1.0):
-        one, other = (each.assess(queries, scores, scores, strength).numbers for each in (made, again))
+        one, other = (assess(each, scores, queries, strength).numbers for each in (made, again))
         np.testing.assert_array_equal(one, other)
     assert all(array.dtype.kind in "fi" for array in made.state().values())
-    with pytest.raises(ValueError, match="shapes"):
-        Cut.from_state(made.state(), 5)
+    for state, dim in ((made.state(), 5), (made.state() | {"of_z": np.zeros(2)}, 4)):
+        with pytest.raises(ValueError, match="shapes"):
+            Cut.from_state(state, dim)
 
 
 class TestLogistic:
@@ -238,13 +266,34 @@ class TestLogistic:
 @pytest.mark.parametrize("pairs", [50, 100, 200])
 def test_calibration_makes_probabilities_on_other_queries(pairs):
     queries, best, _, right = made_set(6000, seed=2)
-    made = fit_confidence(queries[:1000], best[:1000], best[:1000])
+    made = fitted(queries[:1000], best[:1000])
     labelled, others = slice(1000, 1000 + pairs), slice(2000, None)
-    kinds = (each[labelled] for each in (queries, best, right, best, np.ones(len(right), bool)))
-    made = made.calibrated_by(Answers(*kinds), 1.0)
-    found = made.assess(queries[others], best[others], best[others])
+    near = best[:, [0, 0]]
+    there, several = np.ones_like(right), np.zeros_like(right)
+    made = made.calibrated_by(Answers(queries, best, right, best, there, several, near).some(labelled), 1.0)
+    found = assess(made, best[others], queries[others])
     assert found.calibrated
     order = np.argsort(found.confidence)
     errors = [abs(found.confidence[some].mean() - right[others][some].mean()) for some in np.array_split(order, 10)]
     assert np.mean(errors) < 0.08
-    assert not made.assess(queries, best, best, strength=0.5).calibrated
+    assert not assess(made, best, queries, strength=0.5).calibrated
+
+
+def test_labels_with_several_right_targets_let_height_count_which_scores_alone_do_not_tell():
+    queries, best, _, _ = made_set()
+    level = fitted(queries, best).level(1.0)
+    height = level.height(level.numbers(queries, best)[1], best[:, 0])
+    right = RNG.random(len(height)) < 1 / (1 + np.exp(-4 * (height - np.median(height))))
+    told = []
+    for several in (np.zeros_like(right), np.arange(len(right)) % 10 == 0):
+        answers = Answers(queries, best, right, best, np.ones_like(right), several, best[:, [0, 0]])
+        made = fitted(queries, best).calibrated_by(answers.some(slice(400)), 1.0)
+        told.append((made.lean, auroc(assess(made, best[400:], queries[400:]).confidence, right[400:])))
+    assert [lean for lean, _ in told] == [0, 1]
+    assert told[1][1] > told[0][1] + 0.1
+    assert made.accuracies
+    assert Cut.from_state(made.state(), 16).lean == 1
+    alone = Cut.from_json(made.as_json())
+    assert (alone.pairs, alone.accuracies, alone.confidence(best[0])) == (0, [], made.confidence(best[0]))
+    with pytest.raises(InputError, match="confidence is not calibrated"):
+        made.accept(best[0])

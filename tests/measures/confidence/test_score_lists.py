@@ -12,7 +12,7 @@ from hubless.measures.confidence.cut import CONFIDENCE
 from hubless.measures.confidence.level import DEPTH
 
 RNG = np.random.default_rng(0)
-ACCURACIES = (0.8, 0.85, 0.9, 0.95, 0.99)
+ACCURACIES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)
 
 
 def lists_of(m=200, k=DEPTH, seed=0):
@@ -83,32 +83,46 @@ def test_calibration_makes_probabilities_and_cuts_of_other_answers():
 def test_thresholds_are_the_guaranteed_cuts_of_the_labelled_answers():
     confidence = [CALIBRATED.confidence(scores) for scores in LISTS]
     found = [hubless.guaranteed_cut(confidence, RIGHT, accuracy).threshold for accuracy in ACCURACIES]
-    assert CALIBRATED.cuts[:3] == pytest.approx(found[:3], abs=1.1e-6)
-    assert found[3:] == [None, None]
-    assert CALIBRATED.cuts[3:] == (2, None)  # nothing is so right; labels are too few to say
-    assert all(cut <= exact for cut, exact in zip(CALIBRATED.cuts[:3], found, strict=False))
-    assert CALIBRATED.threshold(0.81) == CALIBRATED.threshold(0.85) == CALIBRATED.cuts[1]
-    assert CALIBRATED.threshold(0.5) == CALIBRATED.cuts[0]
+    assert CALIBRATED.cuts[:6] == pytest.approx(found[:6], abs=1.1e-6)
+    assert [*found[6:], *CALIBRATED.cuts[6:]] == [None] * 4  # nothing is so right; labels are too few to say
+    assert all(cut <= exact for cut, exact in zip(CALIBRATED.cuts[:6], found, strict=False))
+    assert CALIBRATED.threshold(0.81) == CALIBRATED.threshold(0.85) == CALIBRATED.cuts[4]
+    assert CALIBRATED.threshold(0.3) == CALIBRATED.threshold(0.5) == CALIBRATED.cuts[0]
+    assert list(CALIBRATED.cuts[:6]) == sorted(CALIBRATED.cuts[:6])
     assert FITTED.calibrate(LISTS, RIGHT, sure=0.5).threshold(0.9) < CALIBRATED.threshold(0.9)
 
 
-def test_promise_that_nothing_keeps_accepts_nothing_and_one_with_too_few_labels_says_how_many():
-    wrong = FITTED.calibrate(LISTS, np.zeros(len(LISTS), bool))
-    assert not any(wrong.accept(scores, 0.8) for scores in LISTS)
-    few = FITTED.calibrate(LISTS[:20], np.ones(20, bool))
-    with pytest.raises(InputError, match=r"^accuracy: expected less, or 37 more labelled queries than the 20"):
-        few.accept(LISTS[0], 0.9)
-    assert few.accept([100.0, 1.0, 1.0], 0.8)
+KEPT = {
+    "nothing": (np.zeros(len(LISTS), bool), "none, as no cut keeps more on the 400 labelled queries"),
+    "most": (np.arange(len(LISTS)) % 3 > 0, "at most 0.6, as no cut keeps more on the 400 labelled queries"),
+    "few labels": (np.ones(20, bool), "at most 0.85, or about 37 more labelled queries than the 20"),
+}
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_promise_that_nothing_keeps_is_refused_with_what_can_be_kept_and_was_warned_of(kind, caplog):
+    right, message = KEPT[kind]
+    cut = FITTED.calibrate(LISTS[: len(right)], right)
+    assert f"accuracy 0.9 cannot be promised: expected {message} that calibrated confidence" in caplog.text
+    with pytest.raises(InputError, match=f"^accuracy: expected {message} that calibrated confidence, got 0.9"):
+        cut.accept(LISTS[0], 0.9)
+    for accuracy in cut.accuracies:
+        assert any(cut.accept(scores, accuracy) for scores in LISTS)
+
+
+def test_promise_without_labels_or_of_all_is_refused(caplog):
     with pytest.raises(InputError, match=r"accuracy: expected none, as confidence is not calibrated"):
         FITTED.accept(LISTS[0])
     with pytest.raises(InputError, match=r"accuracy: expected a number of at least 0 and at most 0.99"):
         CALIBRATED.accept(LISTS[0], 1)
+    FITTED.calibrate(LISTS, RIGHT)
+    assert not caplog.text
 
 
-def test_cut_comes_back_from_the_text_of_twelve_numbers():
+def test_cut_comes_back_from_the_text_of_fifteen_numbers():
     document = CALIBRATED.as_json()
     numbers = [*document.values(), *document.pop("cuts").values()]
-    assert sum(isinstance(each, int | float) and not isinstance(each, bool) for each in numbers) <= 12
+    assert sum(isinstance(each, int | float) and not isinstance(each, bool) for each in numbers) <= 15
     again = hubless.Cut.from_json(json.dumps(CALIBRATED.as_json()))
     assert again.as_json() == CALIBRATED.as_json()
     for scores in LISTS[:50]:

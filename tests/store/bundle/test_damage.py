@@ -244,7 +244,7 @@ def test_missing_folder_of_a_segment_or_a_fit_is_damage(catalog, folder, kind):
 
 @pytest.mark.parametrize(
     ("version", "problem"),
-    [(5, "made by an older hubless: build it again"), (7, "has format 7, this hubless reads 6: upgrade hubless")],
+    [(6, "made by an older hubless: build it again"), (8, "has format 8, this hubless reads 7: upgrade hubless")],
 )
 def test_other_format_is_refused_with_what_to_do_though_its_content_is_unknown(catalog, folder, version, problem):
     small.write_sealed(folder, {"format_version": version, "what": {"comes": "later"}})

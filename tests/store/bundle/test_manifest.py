@@ -51,7 +51,7 @@ def test_manifest_in_the_hands_of_others_is_plain_json_with_a_hash_that_can_be_c
 def test_manifest_says_what_the_bundle_is(template):
     (version_id,) = small.entries(template)
     manifest = hubless.open(template, "photos").manifest
-    assert (manifest.format_version, manifest.collection, manifest.version) == (6, "photos", version_id)
+    assert (manifest.format_version, manifest.collection, manifest.version) == (7, "photos", version_id)
     assert (manifest.count, manifest.dim, manifest.metric) == (small.COUNT, small.DIM, "cosine")
     assert manifest.correction.name == "sn"
     assert manifest.correction.details["iterations"] == 10

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.banks.thinning import live_bank
+from hubless.builder.inputs.clicks import Clicks, ClicksLike, open_clicks
 from hubless.builder.inputs.counts import counts_of
 from hubless.builder.inputs.file_records import files_at, files_record
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping, column_table
@@ -81,6 +82,7 @@ class Inputs:
     offsets: PriorLike | None = None
     fit_by: str | None = None
     relevant: Labels | None = None
+    clicks: ClicksLike | None = None
     skip_bad_rows: bool = False
 
     def __post_init__(self) -> None:
@@ -114,6 +116,7 @@ class Inputs:
         prior, column = self._prior(items)
         items = replace(items, ids=to_arrow(np.arange(count)) if items.ids is None else items.ids)
         relevant = self._right_rows(items, given)
+        clicks = self._clicks(items, given, clients is None)
         given["targets"] = items
         if self.skip_bad_rows:
             kept: dict[str, I64 | None] = {}
@@ -123,8 +126,9 @@ class Inputs:
             rows = kept["targets"]
             if clients and (asked := kept.get("query_bank")) is not None:
                 clients = tuple(clients[row] for row in asked)
-            prior = prior if prior is None or rows is None else prior.taken(rows)
+            prior = prior and prior.taken(rows)
             relevant = _labels_left(relevant, kept.get("query_bank"), rows)
+            clicks = clicks and clicks.left(kept["clicked"], rows)
         grouping = None
         if self.fit_by is not None:
             of_targets = group_names(column_table(items, self.fit_by), self.fit_by, "payload")
@@ -143,6 +147,7 @@ class Inputs:
                 counts=counts_of(given["query_bank"]),
                 records=self._records(column),
                 relevant=relevant,
+                clicks=clicks,
                 files={name: each.files for name, each in given.items() if each.files},
             ),
             Contents(items.ids, items.payload, list(items.payload_columns), encoder),
@@ -190,10 +195,22 @@ class Inputs:
         targets = KnownItems(items.vectors.shape[0], items.ids)
         return calibrating_rows(self.relevant, targets, known_queries(given["query_bank"]))
 
+    def _clicks(self, targets: Items, given: dict[str, Items], rows: bool) -> Clicks | None:
+        """Return the clicks, and give their queries; None without clicks. `rows`: whether the bank's can be named."""
+        if self.clicks is None:
+            return None
+        bank = given.get("query_bank") if rows else None
+        clicked, clicks = open_clicks(self.clicks, bank, KnownItems(targets.vectors.shape[0], targets.ids))
+        check_dim(clicked.shape[1], targets.vectors.shape[1], clicked.name, targets.vectors.name)
+        given["clicked"] = Items(clicked)
+        return clicks
+
     def _records(self, column: str | None) -> dict[str, InputRecord]:
         """Return the records of files with something else than vectors; the payload may have the numbers of targets."""
         paths = {"payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
         paths |= {} if column_of_ids(self.ids) else {"ids": self.ids}
+        if isinstance(self.clicks, str | Path) and Path(self.clicks).is_file():  # not a folder that a service writes
+            paths["clicks"] = self.clicks
         paths |= {} if column else {"target_prior": self.target_prior, "offsets": self.offsets}
         return {
             name: files_record(files_at(split_member(at)[0]))
@@ -224,12 +241,15 @@ class BuildVectors:
     `relevant` has the rows of the right targets of each bank query, None where nobody knows; without it the
     calibration of `calibrated` is kept. `counts` (b,) says how often each of the bank's queries was asked. `clients`
     asked each of them, which are then to be thinned; none asked texts of the payload.
+    `clicks` of the queries `clicked` (m, d) choose the prior, or that there is none.
     """
 
     targets: VectorSource
     query_bank: VectorSource
     target_bank: VectorSource | None = None
     live_queries: VectorSource | None = None
+    clicked: VectorSource | None = None
+    clicks: Clicks | None = None
     target_prior: TargetPrior | None = None
     prior_column: str | None = None
     grouping: Grouping | None = None
@@ -248,7 +268,8 @@ class BuildVectors:
         if self.clients is None:
             return self
         queries, name = in_memory(self.query_bank), self.query_bank.name
-        made = live_bank(queries, self.targets, self.clients, seed, fresh=fresh and self.live_queries is None)
+        fresh = fresh and self.live_queries is None and self.clicks is None
+        made = live_bank(queries, self.targets, self.clients, seed, fresh=fresh)
         asked = [self.clients[row] for row in made.rows.tolist()] if self.clients else None
         return replace(
             self,
@@ -262,7 +283,8 @@ class BuildVectors:
         """The traits of the targets: their prior, or their groups."""
         prior = self.target_prior
         grouping = self.grouping
-        return TargetTraits(None if prior is None else prior.values, None if grouping is None else grouping.of_targets)
+        groups = None if grouping is None else grouping.of_targets
+        return TargetTraits(groups=groups) if prior is None else TargetTraits(prior.values, groups, prior.usual)
 
     @property
     def bank_with_groups(self) -> VectorSource:

@@ -30,7 +30,7 @@ def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None
     basis = fit_basis(recipe, given.targets, given.query_bank, given.target_bank)
     read: dict[str, Any] = {}
     records: dict[str, InputRecord] = {}
-    for name in ("targets", "query_bank", "target_bank", "live_queries"):
+    for name in ("targets", "query_bank", "target_bank", "live_queries", "clicked"):
         if (source := getattr(given, name)) is not None:
             # a bank is kept in the state of most corrections, so there is memory for it
             held = name == "query_bank"
@@ -40,6 +40,7 @@ def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None
             )
     if not given.bank_given:
         records.pop("query_bank")
+    records.pop("clicked", None)  # of clicks, which have a record of their own, or of the bank
     return replace(given, **read, basis=basis, records={**records, **given.records})
 
 

@@ -178,7 +178,7 @@ def confidence_record(model: Cut | None) -> ConfidenceRecord | None:
     """Return what a manifest says of a model of confidence."""
     if model is None:
         return None
-    return ConfidenceRecord(calibrated=model.pairs > 0, pairs=model.pairs, accuracies=model.accuracies)
+    return ConfidenceRecord(calibrated=model.pairs > 0, pairs=model.pairs, accuracies=model.accuracies, lean=model.lean)
 
 
 def empty_draft(dim: int, correction: CentredCorrection, sample: F32 | None, about: Mapping[str, Any]) -> VersionDraft:

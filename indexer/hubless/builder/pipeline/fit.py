@@ -19,6 +19,7 @@ from hubless.builder.banks.default_strength import asking, first_strength, judge
 from hubless.builder.banks.far_away import check_near
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.survey import (
     K_OCCURRENCE,
@@ -30,7 +31,6 @@ from hubless.builder.pipeline.survey import (
 )
 from hubless.corrections import GIVEN, FittedCorrection, Gate
 from hubless.corrections.fits import fit_each
-from hubless.knn.base import Found
 from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
 from hubless.measures.confidence.cut import Cut, fit_confidence
 from hubless.measures.confidence.labelled_answers import Answers
@@ -72,6 +72,8 @@ def fit_version(
     targets = vectors.targets
     check_near(targets, recipe.metric)
     vectors = vectors.thinned(recipe.seed, fresh=strength is None)
+    vectors, clicked = chosen_by_clicks(vectors, recipe)
+    strength = strength if clicked is None else DecidedStrength(value=float(clicked.chosen != RAW), by="clicks")
     bank = vectors.bank_with_groups
     traits = vectors.traits
     pairs = None
@@ -134,6 +136,7 @@ def fit_version(
         "decided": strength,
         "strength_choice": None if chosen is None else StrengthRecord(**asdict(chosen)),
         ("own_offsets" if given else "target_prior"): _prior_record(vectors),
+        "clicks": clicked,
         "fit_by": None if vectors.grouping is None else vectors.grouping.column,
         "notes": [
             *vectors.notes,
@@ -262,10 +265,10 @@ def confidence_of(
     rescored = ranker.query_time is not None and not isinstance(ranker.query_time, Gate)
     queries = in_memory(sample(bank, MOST_RESCORED if rescored else MOST_FITTED))
     depth = min(DEPTH, ranker.count)
-    raw, full = (_ranked(ranker, queries, depth, each)[0] for each in (0.0, 1.0))
+    raw, full = (_ranked(ranker, queries, depth, each)[:2] for each in (0.0, 1.0))
     model = fit_confidence(queries, raw, full)
     if pairs is not None:
-        return model.calibrated_by(answers_of(ranker, pairs, strength), strength)
+        return calibrated(model, ranker, pairs, strength)
     return model if before is None else model.with_calibration(before)
 
 
@@ -279,21 +282,23 @@ def judged_by(
     if pairs is not None and not pairs.fitted and any(map(len, pairs.relevant)):
 
         def right(at: float) -> Flags:
-            answers = answers_of(ranker, pairs, at)
-            return answers.right[answers.there]
+            *_, rows = _ranked(ranker, pairs.queries, 1, at)
+            return np.array([row in wanted for (row,), wanted in zip(rows, pairs.relevant, strict=True) if len(wanted)])
 
         return judged(strength, right)
     return strength if found is None or ranker.query_time is not None else asking(strength, *found.upheaval())
 
 
-def answers_of(ranker: Ranker, pairs: LabelledPairs, strength: float) -> Answers:
-    """Ask the queries of labelled pairs."""
+def calibrated(model: Cut, ranker: Ranker, pairs: LabelledPairs, strength: float) -> Cut:
+    """Ask the queries of labelled pairs, and calibrate the model by the answers."""
     most = min(_MOST_RELEVANT, max(map(len, pairs.relevant)))
-    scores, rows = _ranked(ranker, pairs.queries, min(DEPTH + most, ranker.count), strength)
-    return Answers.of(pairs.queries, scores, rows, pairs.relevant)
+    found = _ranked(ranker, pairs.queries, min(DEPTH + most, ranker.count), strength)
+    return model.calibrated_by(Answers.of(pairs.queries, *found, pairs.relevant), strength).told()
 
 
-def _ranked(ranker: Ranker, queries: F32, depth: int, strength: float) -> Found:
+def _ranked(ranker: Ranker, queries: F32, depth: int, strength: float) -> tuple[F32, F32, I64]:
+    """Return folded scores, similarities and rows (m, depth)."""
     found = [ranker.rank(queries[at : at + _BLOCK], depth, strength, {}) for at in range(0, len(queries), _BLOCK)]
     scores = [ranker.folded_scores(each, strength) for each in found]
-    return np.concatenate(scores), np.concatenate([each.rows for each in found])
+    similarities, rows = ([each.similarities for each in found], [each.rows for each in found])
+    return np.concatenate(scores), np.concatenate(similarities), np.concatenate(rows)

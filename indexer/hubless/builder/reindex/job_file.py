@@ -220,6 +220,8 @@ class ReindexJob(_Section):
     target_bank: str | None = None
     live_queries: str | None = None
     """About 200 real ones choose the strength."""
+    clicks: str | None = None
+    """Table of clicks, which choose the target prior: `query`, a row of the bank or a vector, and `target`."""
     bank_of_targets: bool = False
     target_prior: str | None = Field(default=None, min_length=1)
     """The payload column of how often each target should be found."""

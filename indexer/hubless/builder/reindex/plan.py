@@ -158,7 +158,9 @@ def _recipe(job: ReindexJob, folder: Path) -> Recipe:
         name, parameters = read_correction(folder / job.correction.tuned)
     named = {"correction": name, "parameters": parameters, "index": job.index.type, "executor": job.executor.type}
     recipe = record_from(Recipe, {**vars(job), **vars(job.index), **named})
-    recipe.check_inputs(job.query_bank, job.target_prior, job.fit_by, job.target_bank)
+    recipe.check_inputs(
+        job.query_bank, job.target_prior, job.fit_by, job.target_bank, job.clicks, job.live_queries and "live queries"
+    )
     return recipe
 
 
@@ -176,7 +178,10 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
     if not _has_dims(base, job):
         raise InputError("dims", f"{base.stored_dim}, {another}", job.dims)
     fit = base.job.fit if base.job else {}
-    known = {"target_prior": ("with a prior", base.target_prior), "fit_by": ("by groups", base.fit_by)}
+    known = {
+        "target_prior": ("with a prior", None if job.clicks else base.target_prior),
+        "fit_by": ("by groups", base.fit_by),
+    }
     for name, (built, record) in known.items():
         if record is not None and getattr(job, name) is None and not fit.get(name):
             # a fit without it would rank otherwise, and nobody would notice
@@ -195,7 +200,7 @@ def _has_dims(base: Manifest, job: ReindexJob) -> bool:
 
 def _bank_paths(job: ReindexJob, folder: Path) -> dict[str, list[Path]]:
     named = {f"query_bank.{number}": path for number, path in enumerate(job.query_bank)}
-    more = {name: getattr(job, name) for name in ("target_bank", "live_queries")}
+    more = {name: getattr(job, name) for name in ("target_bank", "live_queries", "clicks")}
     named |= {name: path for name, path in more.items() if path is not None}
     found = {name: found_files(path, folder, name) for name, path in named.items()}
     if job.encoder is not None:

@@ -18,6 +18,7 @@ from hubless.builder.executors import executing
 from hubless.builder.index import open_index
 from hubless.builder.inputs.bases import fit_basis
 from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.clicks import open_clicks
 from hubless.builder.inputs.file_records import input_record
 from hubless.builder.inputs.groupings import checked_grouping
 from hubless.builder.inputs.priors import column_prior
@@ -48,6 +49,7 @@ from hubless.corrections.supported import asked_by
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, storage_errors
 from hubless.measures.coverage import coverage
+from hubless.measures.labels import KnownItems
 from hubless.progress import Steps, progress_bars
 from hubless.search.collection import Collection
 from hubless.search.engines.base import StoredVectors
@@ -64,6 +66,7 @@ from hubless.store.remote.mirror import working
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import OF_QUERIES, side_of
+from hubless.vectors.files import Items
 from hubless.vectors.plain_arrow import write_arrow
 from hubless.vectors.sources import StackedVectors, VectorSource, in_memory, sample
 
@@ -290,6 +293,12 @@ def _fit(
     targets = rows.vectors(folder)
     opened_bank = open_bank(plan, targets, basis)
     bank, _ = read_source(opened_bank.queries, metric, OF_QUERIES, folder, held=True, basis=basis)
+    clicks = None
+    if job.clicks is not None:
+        asked = None if is_thinned(plan) else Items(opened_bank.queries)
+        known = KnownItems(targets.shape[0], rows.contents.ids.slice(0, targets.shape[0]))
+        clicked, clicks = open_clicks(plan.folder / job.clicks, asked, known)
+        given["clicked"], _ = read_source(clicked, metric, OF_QUERIES, folder, held=True, basis=basis)
     for each in (bank, *given.values()):
         if each is not None:
             check_dim(each.shape[1], targets.shape[1], each.name, targets.name)
@@ -306,6 +315,8 @@ def _fit(
         counts=bank_counts(plan),
         target_bank=given["target_bank"],
         live_queries=given["live_queries"],
+        clicked=given.get("clicked"),
+        clicks=clicks,
         target_prior=None if column is None else column_prior(column, payload, kind=kind),
         prior_column=column,
         grouping=grouping,

@@ -4,13 +4,19 @@ Of a query with best scores s_1 ≥ s_2 ≥ … it looks at two numbers, both wi
 
     x = −log Σ_{i=2..11} exp((s_i − s_1)/τ)        how far the first hit is ahead of the others
     z = (s_1 − q·w − c)/τ                          how far it is above what a second hit of such a query has
+    h = (z/σ_z + (its similarity − u)/σ_u)/2       the same, beside its similarity above that of a usual second hit
 
 Scores equal to s_1 count as one: these are copies, and each is right if one is. Confidence is σ(x·slope + intercept),
-presence the same of z. Without labels slopes and intercepts are fixed; labelled pairs fit them (Platt scaling), and
-find the cuts that keep a promise. x needs scores only; q·w is for who has vectors.
+presence the same of h: z alone tells what was taken out of a collection, similarity what is strange to all of it.
+Without labels slopes and intercepts are fixed; labelled pairs fit them (Platt scaling), and find the cuts that keep a
+promise. x needs scores only; h is for who has vectors.
+
+x supposes that one target is right for a query: the others are what it leads. Where labels say that several are, they
+choose between x, h and their mean, as `lean` 0, 1 and ½, by the log loss on labels that did not fit the curve.
 """
 
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import exp, floor
@@ -28,25 +34,29 @@ from hubless.measures.confidence.logistic import Logistic
 from hubless.measures.confidence.score_lists import FEWEST_LISTS, check_enough, score_list, score_lists
 from hubless.vectors.arrays import F32, F64, Flags, check_between
 
-CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.3, -1.0)
-"""The model that six real sets have in common: a start for labelled pairs, and for versions without any."""
+CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.75, -0.5)
+"""The model that real sets have in common: a start for labelled pairs, and for versions without any."""
+_USUAL = 0.9
+"""Who calibrates is told if this cannot be promised."""
 _DIGITS = 1e6
 """Thresholds are rounded down, so that the answer that made one reaches it in float32 and in databases, too."""
-UNREACHED = 2.0
-"""The threshold of a promise that no confidence keeps, though there are labels enough."""
 _MOST_KNOWN = 8
 """So many strengths are kept, as queries may ask for any."""
 _KNOWN = {"temperature", "second", "depth", "slope", "intercept", "pairs", "sure", "distance", "cuts"}
+_UNITS = ("temperature", "of_z", "of_similarity")
+_PLACES = ("constant", "second", "near")
+_LEANS = (0.0, 0.5, 1.0)
 _NO_CUTS: tuple[float | None, ...] = (None,) * len(ACCURACIES)
+_log = logging.getLogger("hubless.confidence")
 
 
 @dataclass(frozen=True, eq=False)
 class Cut:
     """Turns the best scores of queries into confidence and presence, which `pairs` calibrated at `strength`.
 
-    `levels` are for strengths 0 and 1, `curve` and `presence` those of x and z. `cuts` are the thresholds that keep the
-    promises of `ACCURACIES`, with a chance of `sure`: 2 where none does, None where labels are too few to say.
-    `distance`: lower scores are better.
+    `levels` are for strengths 0 and 1, `curve` and `presence` those of x + lean·(h − x) and h. `cuts` are the
+    thresholds that keep the promises of `ACCURACIES`, with a chance of `sure`; None where none does. `distance`: lower
+    is better. About `more` labels may bring the usual promise, which those that calibrated do not.
     """
 
     levels: tuple[Level, Level]
@@ -57,12 +67,14 @@ class Cut:
     sure: float = SURE
     cuts: tuple[float | None, ...] = _NO_CUTS
     distance: bool = False
+    more: int = 0
+    lean: float = 0.0
     _known: dict[float, Level] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def accuracies(self) -> list[float]:
         """The promises that some answers keep."""
-        return [accuracy for accuracy, cut in zip(ACCURACIES, self.cuts, strict=True) if cut is not None and cut <= 1]
+        return [accuracy for accuracy, cut in zip(ACCURACIES, self.cuts, strict=True) if cut is not None]
 
     @classmethod
     def fit(cls, lists: Iterable[Iterable[float]], *, distance: bool = False) -> Self:
@@ -80,17 +92,17 @@ class Cut:
     def confidence(self, scores: Iterable[float]) -> float:
         """Return how likely the first hit is right, 0 to 1, by the scores of a query's best hits; 0 without hits.
 
-        Without labels it orders answers, and is no probability.
+        Without labels it orders answers, and is no probability; nor is it where labels chose more than scores.
         """
         read = score_list(scores, self.distance)
-        return self.curve.of_one(self._lead(read)) if read else 0.0
+        return self._alone.curve.of_one(self._lead(read)) if read else 0.0
 
     def accept(self, scores: Iterable[float], accuracy: float = 0.9) -> bool:
         """Return whether to answer a query, so that this share of the answers is right.
 
-        Raises `InputError` for a cut without labels, or with too few for this promise: it says how many more.
+        Raises `InputError` for a cut without labels, or whose labels cannot make this promise: it says what they can.
         """
-        return self.confidence(scores) >= self.threshold(accuracy)
+        return self.confidence(scores) >= self._alone.threshold(accuracy)
 
     def calibrate(self, lists: Iterable[Iterable[float]], right: ArrayLike, *, sure: float = SURE) -> Self:
         """Return the cut with confidence as a probability, and with thresholds that keep their promises.
@@ -108,10 +120,10 @@ class Cut:
         if len(some) < FEWEST_LISTS:
             raise InputError("lists", f"at least {FEWEST_LISTS} with hits, better 200", len(some))
         leads = np.array([self._lead(read[row]) for row in some])
-        return self._calibrated(leads, known[some], sure)
+        return self._alone._calibrated(leads, known[some], sure).told()
 
     def threshold(self, accuracy: float, name: str = "accuracy", strength: float | None = None) -> float:
-        """Return the confidence from which on this share of the answers is right; 2 if none is sure enough.
+        """Return the confidence from which on this share of the answers is right.
 
         An accuracy between two of `ACCURACIES` gets the higher one. Raises `InputError` as `accept`.
         """
@@ -123,13 +135,13 @@ class Cut:
         place = next(place for place, each in enumerate(ACCURACIES) if each >= accuracy)
         found = self.cuts[place]
         if found is None:
-            more = labels_needed(ACCURACIES[place], self.sure) - self.pairs
-            expected = f"less, or {more} more labelled queries than the {self.pairs} that calibrated confidence"
-            raise InputError(name, expected, accuracy)
+            raise InputError(name, self._kept(labels_needed(ACCURACIES[place], self.sure) - self.pairs), accuracy)
         return found
 
     def as_json(self, strength: float | None = None) -> dict[str, Any]:
-        """Return the model of scores alone, at a strength: twelve numbers, and whether scores are distances."""
+        """Return the model of scores alone, at a strength: 15 numbers, and whether scores are distances."""
+        if self.lean:
+            return self._alone.as_json(strength)
         level = self.level(self.strength if strength is None else strength)
         return {
             "temperature": level.temperature,
@@ -161,7 +173,7 @@ class Cut:
             sure = float(given["sure"])
             distance = bool(given["distance"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InputError("cut", "the JSON of a hubless.Cut", str(error)) from error
+            raise InputError("cut", "the JSON of a hubless.Cut of this version", str(error)) from error
         return cls((level, level), curve, pairs=pairs, sure=sure, cuts=cuts, distance=distance)
 
     def level(self, strength: float) -> Level:
@@ -169,19 +181,22 @@ class Cut:
         if strength in self._known:
             return self._known[strength]
         raw, full = self.levels
-        temperature = max((1 - strength) * raw.temperature + strength * full.temperature, full.temperature / 10)
-        weights = raw.weights + np.float32(strength) * (full.weights - raw.weights)
-        constant, second = (
-            (1 - strength) * before + strength * after
-            for before, after in ((raw.constant, full.constant), (raw.second, full.second))
-        )
-        made = Level(temperature, weights, constant, second, full.depth)
+
+        def between(name: str) -> Any:
+            return (1 - strength) * getattr(raw, name) + strength * getattr(full, name)
+
+        units = {name: max(between(name), getattr(full, name) / 10) for name in _UNITS}
+        made = full._replace(weights=between("weights"), **units, **{name: between(name) for name in _PLACES})
         if len(self._known) < _MOST_KNOWN:
             self._known[strength] = made
         return made
 
-    def assess(self, queries: F32, best: F32, scores: F32, strength: float = 1.0) -> Assessment:
-        """Return how sure answers are, by scores (m, b) best first and the scores (m, k) of the hits, at a strength."""
+    def assess(self, queries: F32, best: F32, near: F32, scores: F32, strength: float = 1.0) -> Assessment:
+        """Return how sure answers to queries (m, d) are, at a strength.
+
+        `best` (m, b) are the best scores, best first, `near` (m, 1) the similarity of the first hit, `scores` (m, k)
+        those of the hits that are sent.
+        """
         if not best.shape[1]:
             return Assessment(np.zeros((len(best), 2 + scores.shape[1]), np.float32), self.pairs > 0)
         level = self.level(strength)
@@ -189,15 +204,17 @@ class Cut:
         if len(best) == 1:
             seen = best[0, :DEPTH].tolist()
             x, z = level.numbers_of_one(queries[0], seen)
-            one = self.curve.of_one(x)
+            height = level.height(z, near.item())
+            one = self.curve.of_one(x + self.lean * (height - x))
             first = seen[0]
             per = 1 / level.temperature
             share = [one * exp((score - first) * per) if score < first else one for score in scores[0].tolist()]
-            return Assessment(np.array([[one, self.presence.of_one(z), *share]], np.float32), calibrated)
-        of_all, height = level.numbers(queries, best[:, :DEPTH])
-        confidence = self.curve(of_all)
+            return Assessment(np.array([[one, self.presence.of_one(height), *share]], np.float32), calibrated)
+        lead, above = level.numbers(queries, best[:, :DEPTH])
+        heights = level.height(above, near[:, 0].astype(np.float64))
+        confidence = self.curve(lead + self.lean * (heights - lead))
         over = np.minimum(scores.astype(np.float64) - best[:, :1], 0) * (1 / level.temperature)
-        columns = (confidence, self.presence(height), confidence[:, np.newaxis] * np.exp(over))
+        columns = (confidence, self.presence(heights), confidence[:, np.newaxis] * np.exp(over))
         return Assessment(np.column_stack(columns).astype(np.float32), calibrated)
 
     def calibrated_by(self, answers: Answers, strength: float) -> Self:
@@ -211,51 +228,50 @@ class Cut:
         level = self.level(strength)
         x, z = level.numbers(answers.queries, answers.best)
         _, without = level.numbers(answers.queries, answers.without)
-        present = np.repeat([True, False], [answers.there.sum(), len(without)])
-        presence = PRESENCE.fitted(np.concatenate([z[answers.there], without]), present)
-        return replace(self._calibrated(x, answers.right, SURE), presence=presence, strength=strength)
+        there, gone = (level.height(*each) for each in zip((z, without), answers.near.T, strict=True))
+        present = np.repeat([True, False], [answers.there.sum(), len(gone)])
+        presence = PRESENCE.fitted(np.concatenate([there[answers.there], gone]), present)
+        numbers = {lean: x + lean * (there - x) for lean in (_LEANS if answers.several.any() else _LEANS[:1])}
+        lean = min(numbers, key=lambda each: CONFIDENCE.missed(numbers[each], answers.right))
+        made = self._calibrated(numbers[lean], answers.right, SURE)
+        return replace(made, presence=presence, strength=strength, lean=lean)
 
     def with_calibration(self, other: "Cut") -> Self:
-        """Return the model with the calibration of another one: x and z have no unit, and mean the same in both."""
-        names = ("curve", "presence", "pairs", "strength", "sure", "cuts")
+        """Return the model with the calibration of another one: x and h have no unit, and mean the same in both."""
+        names = ("curve", "presence", "pairs", "strength", "sure", "cuts", "lean")
         return replace(self, **{name: getattr(other, name) for name in names})
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the model as arrays, from which `from_state` makes it again."""
         return {
-            "temperature": np.array([level.temperature for level in self.levels]),
+            **{name: np.array([getattr(level, name) for level in self.levels]) for name in (*_UNITS, *_PLACES)},
             "weights": np.stack([level.weights for level in self.levels]),
-            "constant": np.array([level.constant for level in self.levels]),
-            "second": np.array([level.second for level in self.levels]),
-            "confidence": np.array(self.curve),
-            "presence": np.array(self.presence),
-            "pairs": np.array(self.pairs),
-            "strength": np.array(self.strength),
-            "sure": np.array(self.sure),
+            "curves": np.array([self.curve, self.presence]),
+            "labels": np.array([self.pairs, self.strength, self.sure, self.lean]),
             "cuts": np.array([np.nan if cut is None else cut for cut in self.cuts]),
         }
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], dim: int) -> Self:
         """Return the model of `state` for d dimensions. Raises `ValueError` for arrays of other shapes."""
-        names = ("temperature", "weights", "constant", "second", "confidence", "presence", "cuts")
-        shapes = tuple(state[name].shape for name in names)
-        if (
-            shapes != ((2,), (2, dim), (2,), (2,), (2,), (2,), (len(ACCURACIES),))
-            or not (state["temperature"] > 0).all()
-        ):
-            raise ValueError(f"a model of confidence of other shapes, {shapes}, or without temperature")
-        numbers = (state[name].tolist() for name in ("constant", "second"))
-        raw, full = map(Level, state["temperature"].tolist(), state["weights"], *numbers)
-        return cls(
-            (raw, full),
-            Logistic(*state["confidence"].tolist()),
-            Logistic(*state["presence"].tolist()),
-            int(state["pairs"]),
-            float(state["strength"]),
-            float(state["sure"]),
-            tuple(None if np.isnan(cut) else cut for cut in state["cuts"].tolist()),
+        numbers = (*_UNITS, *_PLACES)
+        shapes = tuple(state[name].shape for name in (*numbers, "curves", "weights", "labels", "cuts"))
+        known = all((state[name] > 0).all() for name in _UNITS)
+        if shapes != (*[(2,)] * len(numbers), (2, 2), (2, dim), (4,), (len(ACCURACIES),)) or not known:
+            raise ValueError(f"a model of confidence of other shapes, {shapes}, or without units")
+        raw, full = (
+            Level(weights=state["weights"][place], **{name: state[name][place].item() for name in numbers})
+            for place in (0, 1)
         )
+        curve, presence = (Logistic(*line) for line in state["curves"].tolist())
+        pairs, strength, sure, lean = state["labels"].tolist()
+        cuts = tuple(None if np.isnan(cut) else cut for cut in state["cuts"].tolist())
+        return cls((raw, full), curve, presence, int(pairs), strength, sure, cuts, lean=lean)
+
+    @property
+    def _alone(self) -> Self:
+        """The model of scores alone: without labels where these chose more than that."""
+        return replace(self, curve=CONFIDENCE, pairs=0, cuts=_NO_CUTS, lean=0.0) if self.lean else self
 
     def _lead(self, scores: list[float]) -> float:
         level = self.level(self.strength)
@@ -264,14 +280,29 @@ class Cut:
     def _calibrated(self, leads: F64, right: Flags, sure: float) -> Self:
         check_chance("sure", sure)
         curve = CONFIDENCE.fitted(leads, right)
-        cuts: list[float | None] = []
-        for accuracy in ACCURACIES:
-            found = guaranteed_cut(curve(leads), right, accuracy, sure)
-            lacking = None if found.more else UNREACHED
-            cuts.append(lacking if found.threshold is None else floor(found.threshold * _DIGITS) / _DIGITS)
-        return replace(self, curve=curve, pairs=len(leads), sure=sure, cuts=tuple(cuts))
+        confidence = curve(leads)
+        kept = [guaranteed_cut(confidence, right, accuracy, sure) for accuracy in ACCURACIES]
+        cuts = (None if cut.threshold is None else floor(cut.threshold * _DIGITS) / _DIGITS for cut in kept)
+        more = kept[ACCURACIES.index(_USUAL)].more
+        return replace(self, curve=curve, pairs=len(leads), sure=sure, cuts=tuple(cuts), more=more)
+
+    def told(self) -> Self:
+        """Return the cut, and warn if labels cannot promise the usual accuracy."""
+        if self.cuts[ACCURACIES.index(_USUAL)] is None:
+            _log.warning(f"accuracy {_USUAL} cannot be promised: expected {self._kept(self.more)}")
+        return self
+
+    def _kept(self, more: int) -> str:
+        """Return the promises that there are, and how many more labels may bring a higher one, if any do."""
+        most = f"at most {self.accuracies[-1]:g}" if self.accuracies else "none"
+        if more > 0:
+            return f"{most}, or about {more} more labelled queries than the {self.pairs} that calibrated confidence"
+        return f"{most}, as no cut keeps more on the {self.pairs} labelled queries that calibrated confidence"
 
 
-def fit_confidence(queries: F32, raw: F32, full: F32) -> Cut:
-    """Fit the model on bank queries (b, d) with their best scores (b, k) at strengths 0 and 1, without labels."""
-    return Cut((Level.fit(queries, raw), Level.fit(queries, full)))
+def fit_confidence(queries: F32, raw: tuple[F32, F32], full: tuple[F32, F32]) -> Cut:
+    """Fit the model on bank queries (b, d), without labels, by the scores and similarities (b, k) of their hits.
+
+    These come from rankings at strengths 0 and 1, best hit first.
+    """
+    return Cut((Level.fit(queries, *raw), Level.fit(queries, *full)))

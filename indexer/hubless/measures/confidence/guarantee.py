@@ -2,25 +2,29 @@
 
 Labelled answers stand in order of their confidence. For growing counts of the best ones, a binomial test asks if more
 than 1 − accuracy of such answers may be wrong. The last count before the first that may be so is the cut: one sequence
-that stops at its first failure needs no correction for many tests.
+that stops at its first failure needs no correction for many tests. The first count is a tenth of the labels, at least:
+it is fixed before any outcome is seen, and a few wrong ones among the surest do not end all.
 """
 
 from dataclasses import dataclass
 from math import ceil, log
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from hubless.errors import InputError
-from hubless.measures.confidence.quality import last_of_equals
-from hubless.vectors.arrays import check_between
+from hubless.vectors.arrays import I64, check_between
 
-ACCURACIES = (0.8, 0.85, 0.9, 0.95, 0.99)
+ACCURACIES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)
 """A calibrated model keeps a cut for each."""
 SURE = 0.9
 """How sure a promise is, unless you ask for another chance."""
+_BLOCK = 10
+"""The first test takes one of so many labels, at least: the more labels, the less a few unlucky ones count."""
 _GROWTH = 0.1
 """Each count is so much above the one before."""
+_MOST_HOPED = 10
+"""So many times the labels are thought of, at most, to say how many would do."""
 _ROOM = 1.5
 """So many labels for each that the first test takes: then two of three queries may be answered from the start."""
 
@@ -29,7 +33,8 @@ _ROOM = 1.5
 class GuaranteedCut:
     """A threshold, and the share of the labelled answers that are at or above it; None and 0 if nothing is sure enough.
 
-    `more` is how many more labels are needed before there is hope: 0 where a cut was found, or labels are no lack.
+    `more` is about how many more labels are needed before there is hope: 0 where a cut was found, or where ten times as
+    many would not do, as the surest answers are wrong too often.
     """
 
     threshold: float | None
@@ -63,16 +68,25 @@ def guaranteed_cut(confidence: ArrayLike, right: ArrayLike, accuracy: float = 0.
     wrong = np.cumsum(~known[order])
     ends = last_of_equals(ordered)  # equals go together
     found = None
+    more = max(0, labels_needed(accuracy, sure) - len(values))
     count = first_test(accuracy, sure, len(values))
     while count <= len(values):
         end = int(ends[np.searchsorted(ends, count - 1)])
         if not _passes(int(wrong[end]), end + 1, accuracy, sure):
+            times = range(2, _MOST_HOPED + 1)
+            enough = (each for each in times if _passes(each * int(wrong[end]), each * (end + 1), accuracy, sure))
+            more = more or (next(enough, 1) - 1) * len(values)
             break
         found = end
-        count = max(end + 2, ceil((end + 1) * (1 + _GROWTH)))
+        count = max(end + 2, min(len(values), ceil((end + 1) * (1 + _GROWTH))))  # all labels are the last test
     if found is None:
-        return GuaranteedCut(None, 0.0, max(0, labels_needed(accuracy, sure) - len(values)))
+        return GuaranteedCut(None, 0.0, more)
     return GuaranteedCut(float(ordered[found]), (found + 1) / len(values))
+
+
+def last_of_equals(ordered: NDArray[np.floating]) -> I64:
+    """Return the last places of equal numbers in numbers (m,) that are in order."""
+    return np.flatnonzero(np.append(ordered[:-1] != ordered[1:], [True] * bool(len(ordered))))
 
 
 def labels_needed(accuracy: float, sure: float = SURE) -> int:
@@ -81,9 +95,12 @@ def labels_needed(accuracy: float, sure: float = SURE) -> int:
 
 
 def first_test(accuracy: float, sure: float, labels: int) -> int:
-    """Return how many of the best answers the first test takes: so many that one may be wrong, if there are as many."""
+    """Return how many of the best answers the first test takes: so many that one may be wrong, if there are as many.
+
+    A tenth of the labels, if that is more.
+    """
     one = _least(1, accuracy, sure)
-    return one if one <= labels else _least(0, accuracy, sure)
+    return max(one if one <= labels else _least(0, accuracy, sure), labels // _BLOCK)
 
 
 def _least(wrong: int, accuracy: float, sure: float) -> int:

@@ -15,7 +15,8 @@ _ROUNDING = np.float32(1e-6)
 class Answers(NamedTuple):
     """Answers to p labelled queries (p, d): best scores (p, b), and those of targets that are not right, `without`.
 
-    `there` says of each query whether a target is right for it, `right` whether the first hit is.
+    `near` (p, 2) is the similarity of the first hit, and of the first that is not right. `there` says of each query
+    whether a target is right for it, `several` whether more than one is, `right` whether the first hit is.
     """
 
     queries: F32
@@ -23,10 +24,22 @@ class Answers(NamedTuple):
     right: Flags
     without: F32
     there: Flags
+    several: Flags
+    near: F32
 
     @classmethod
-    def of(cls, queries: F32, scores: F32, rows: NDArray[np.integer], relevant: Sequence[NDArray[np.integer]]) -> Self:
-        """Return the answers of ranked rows (p, k) with scores (p, k), k more than 11 by the right rows of a query."""
+    def of(
+        cls,
+        queries: F32,
+        scores: F32,
+        similarities: F32,
+        rows: NDArray[np.integer],
+        relevant: Sequence[NDArray[np.integer]],
+    ) -> Self:
+        """Return the answers of ranked rows (p, k) with scores and similarities (p, k).
+
+        k is more than 11 by the right rows of a query.
+        """
         among = np.stack([np.isin(line, right) for line, right in zip(rows, relevant, strict=True)])
         best = scores[:, :DEPTH]
         tied: Flags = np.abs(best - best[:, :1]) <= _ROUNDING * np.maximum(1, np.abs(best[:, :1]))
@@ -39,8 +52,10 @@ class Answers(NamedTuple):
             np.any(tied & among[:, :DEPTH], axis=1),
             without,
             np.array([len(each) > 0 for each in relevant]),
+            np.array([len(each) > 1 for each in relevant]),
+            np.column_stack([similarities[:, 0], np.take_along_axis(similarities, others[:, :1], axis=1)]),
         )
 
     def some(self, rows: slice | NDArray[np.integer]) -> "Answers":
         """Return the answers to some of the queries."""
-        return Answers(self.queries[rows], self.best[rows], self.right[rows], self.without[rows], self.there[rows])
+        return Answers._make(each[rows] for each in self)

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from math import exp, log
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless.vectors.arrays import F32, F64
 
@@ -20,8 +21,9 @@ _LEAST = 1e-6
 class Level(NamedTuple):
     """Usual scores at one strength: τ, w (d,) and c of the score of a second hit, q·w + c, and the mean of that score.
 
-    The mean stands for q·w + c where nobody knows q. `depth` is how many of the best scores count: fewer than 11 if no
-    list had more.
+    The mean stands for q·w + c where nobody knows q. `near` is the mean similarity of a second hit; `of_z` and
+    `of_similarity` are standard deviations of first hits. `depth` is how many of the best scores count: fewer than 11
+    if no list had more.
     """
 
     temperature: float
@@ -29,20 +31,28 @@ class Level(NamedTuple):
     constant: float
     second: float
     depth: int = DEPTH
+    near: float = 0.0
+    of_z: float = 1.0
+    of_similarity: float = 1.0
 
     @classmethod
-    def fit(cls, queries: F32, scores: F32) -> Self:
+    def fit(cls, queries: F32, scores: F32, similarities: F32) -> Self:
         """Fit the score of the second hit to queries (b, d) by ridge regression, on scores (b, k), best first.
 
-        τ is the median spread of scores 2 to 11.
+        τ is the median spread of scores 2 to 11. `similarities` (b, k) are those of the same hits.
         """
-        second = scores[:, min(1, scores.shape[1] - 1)].astype(np.float64)
+        place = min(1, scores.shape[1] - 1)
+        second = scores[:, place].astype(np.float64)
         spread = scores[:, 1:DEPTH].astype(np.float64).std(axis=1) if scores.shape[1] > 2 else np.zeros(len(scores))
         temperature = _temperature(spread, scores.ravel())
         mean = queries.mean(axis=0, dtype=np.float64)
         usual = float(second.mean())
-        weights = _ridge(queries - mean, second - usual)
-        return cls(temperature, weights.astype(np.float32), usual - float(mean @ weights), usual)
+        weights = _ridge(queries - mean, second - usual).astype(np.float32)
+        found = cls(
+            temperature, weights, usual - float(mean @ weights), usual, near=float(similarities[:, place].mean())
+        )
+        height = found.numbers(queries, scores[:, :DEPTH])[1]
+        return found._replace(of_z=_unit(height), of_similarity=_unit(similarities[:, 0]))
 
     @classmethod
     def of_lists(cls, lists: Sequence[Sequence[float]]) -> Self:
@@ -56,6 +66,10 @@ class Level(NamedTuple):
     def of_scores(cls, temperature: float, second: float, depth: int) -> Self:
         """Return the level of a search of which nothing but scores is known."""
         return cls(temperature, np.zeros(0, np.float32), second, second, depth)
+
+    def height(self, z: Any, similarity: Any) -> Any:
+        """Return how far first hits are above second ones, by z and by their similarity, each in its unit: numbers."""
+        return (z / self.of_z + (similarity - self.near) / self.of_similarity) / 2
 
     def numbers(self, queries: F32, best: F32) -> tuple[F64, F64]:
         """Return x and z (m,) of queries (m, d) by their best scores (m, b), b from 1 to 11, best first.
@@ -97,6 +111,10 @@ def _temperature(spread: F64, scores: F32 | F64) -> float:
     if temperature > 0:
         return temperature
     return max(float(np.std(scores)), 1e-6 * float(np.abs(scores).max()), 1e-6)
+
+
+def _unit(numbers: NDArray[np.floating]) -> float:
+    return float(numbers.std(dtype=np.float64)) or 1.0
 
 
 def _ridge(rows: F64, values: F64) -> F64:

@@ -26,6 +26,16 @@ class Logistic(NamedTuple):
     def of_one(self, x: float) -> float:
         return 1 / (1 + exp(min(-self.slope * x - self.intercept, _MOST)))
 
+    def missed(self, x: F64, right: Flags) -> float:
+        """Return the log loss on labels (p,) at x (p,): of each half by the curve that the other half fits."""
+        half = np.arange(len(x)) % 2 == 0
+        loss = 0.0
+        for some in (half, ~half):
+            slope, intercept = self.fitted(x[~some], right[~some])
+            values = slope * x[some] + intercept
+            loss += float(np.logaddexp(0, np.where(right[some], -values, values)).sum())
+        return loss
+
     def fitted(self, x: NDArray[np.floating], right: Flags) -> "Logistic":
         """Return the likeliest curve by labels (p,) at x (p,), with this one as the prior. It does not fall.
 

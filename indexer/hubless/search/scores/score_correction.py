@@ -27,7 +27,7 @@ from hubless.vectors.ids import id_array
 from hubless.vectors.object_rows import brief
 from hubless.vectors.plain_arrow import plain_file, write_arrow
 
-FORMAT = 1
+FORMAT = 2
 KEY, _COLUMNS = b"hubless.scores", ("id", "offset")
 ARROW_ENDING = ".arrow"
 _EXPECTED = "a file that hubless log wrote"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hubless.measures.confidence.quality import answered_shares, auroc, calibration_error, cut_for
+from hubless_lab.experiments.quality import answered_shares, auroc, calibration_error, cut_for
 
 RNG = np.random.default_rng(0)
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.vectors.arrays import F64, I64, Flags
+from hubless.measures.confidence.guarantee import last_of_equals
+from hubless.vectors.arrays import F64, Flags
 
 PARTS = 10
 """Of the calibration error: queries in order of their confidence are cut in so many parts."""
@@ -27,11 +28,6 @@ def auroc(scores: NDArray[np.floating], right: Flags) -> float:
     _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
     ranks = np.cumsum(counts) - (counts - 1) / 2
     return float((ranks[place][right].sum() - positive * (positive + 1) / 2) / (positive * negative))
-
-
-def last_of_equals(ordered: NDArray[np.floating]) -> I64:
-    """Return the last places of equal numbers in numbers (m,) that are in order."""
-    return np.flatnonzero(np.append(ordered[:-1] != ordered[1:], [True] * bool(len(ordered))))
 
 
 def answered_shares(scores: NDArray[np.floating], right: Flags) -> tuple[F64, F64, F64]:

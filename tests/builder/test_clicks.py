@@ -1,0 +1,220 @@
+import json
+import logging
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support import commands, jobs
+from support.hubs import unit
+from support.printed import write_sample
+
+import hubless
+from hubless.builder.pipeline.click_choice import POWERS
+from hubless.corrections.prior import click_prior
+from hubless.errors import InputError
+from hubless.store.kept_clicks import Click, ClickWriter
+
+DIM, TARGETS = 16, 60
+run = commands.run
+
+
+def made(seed, asked, wanted, noise=0.9):
+    """Queries (m, d), each near a target that is drawn as often as it is wanted, and these targets."""
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(TARGETS, asked, p=wanted / wanted.sum())
+    return unit(VECTORS[rows] + noise * rng.normal(size=(asked, DIM)) / 2).astype(np.float32), rows
+
+
+VECTORS = unit(np.random.default_rng(0).normal(size=(TARGETS, DIM))).astype(np.float32)
+POPULAR = 1 / np.arange(1, TARGETS + 1) ** 1.2
+IDS = [f"t{row}" for row in range(TARGETS)]
+BANK, CLICKED = made(1, 500, POPULAR)
+TESTS, RIGHT = made(2, 2000, POPULAR)
+PAIRS = pa.table({"query": np.arange(500), "target": [IDS[row] for row in CLICKED]})
+VECTOR_PAIRS = PAIRS.set_column(0, "query", pa.FixedSizeListArray.from_arrays(pa.array(BANK.ravel()), DIM))
+
+
+def fit(clicks, bank=BANK, **more):
+    return hubless.Index(metric="cosine").fit(bank, VECTORS, ids=IDS, clicks=clicks, **more)
+
+
+def first_right(index, strength=None):
+    h = (index.strength if strength is None else strength) * index.offsets
+    return np.mean((TESTS @ VECTORS.T - h).argmax(axis=1) == RIGHT)
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    return fit(PAIRS)
+
+
+def test_prior_of_clicks_is_the_mean_demand_of_gamma_and_poisson():
+    counts = np.array([0.0, 0, 2, 10])  # mean 3, variance 17, so D = 14/9
+    whole, half = click_prior(counts), click_prior(counts, 0.5)
+    np.testing.assert_allclose(whole.values, counts + 9 / 14)
+    np.testing.assert_allclose(half.values, np.sqrt(whole.values))
+    assert (whole.median, half.median) == pytest.approx((9 / 14, np.sqrt(9 / 14)))
+
+
+@pytest.mark.parametrize("counts", [[3.0] * 5, [0.0] * 5, [4.0, 6, 3, 7]])
+def test_clicks_that_differ_by_chance_alone_make_no_prior(counts):
+    assert click_prior(np.array(counts)) is None
+
+
+def test_popular_targets_are_chosen_by_held_out_clicks_and_others_find_them(chosen):
+    record = chosen.manifest.clicks
+    assert record.chosen in POWERS
+    assert (record.clicks, record.queries) == (500, 500)
+    assert record.gain == pytest.approx(record.found[record.chosen] - record.found["raw"])
+    assert record.gain > record.error > 0
+    gained = first_right(chosen) - first_right(chosen, 0)
+    assert gained > 0.05
+    assert gained == pytest.approx(record.gain, abs=3 * record.error)  # what is printed is what comes
+    prior = click_prior(np.bincount(CLICKED, minlength=TARGETS).astype(float), POWERS[record.chosen])
+    given = hubless.Index(metric="cosine").fit(BANK, VECTORS, target_prior=prior.values)
+    np.testing.assert_allclose(chosen.offsets, given.offsets, atol=1e-6)
+
+
+def test_target_that_comes_later_counts_as_one_without_clicks(tmp_path):
+    index = fit(PAIRS)
+    index.add(VECTORS[:1], ids=["new"])
+    fitted, prior = index.correction(), index.manifest.target_prior
+    assert prior.median == prior.smallest
+    assert index.offsets[-1] == fitted.offsets(VECTORS[:1])[0]
+    assert index.offsets[-1] > index.offsets[0]  # which people want
+    index.save(tmp_path, "c")
+    merged = hubless.open(tmp_path, "c").manifest
+    assert (merged.clicks, merged.target_prior) == (index.manifest.clicks, prior)
+
+
+FORMS = {
+    "a list for each query": [[each] for each in PAIRS["target"].to_pylist()],
+    "rows as dicts": PAIRS.to_pylist(),
+    "vectors": VECTOR_PAIRS,
+    "counts": PAIRS.append_column("count", pa.array([1] * 500)),
+    "positions of no first hit": PAIRS.append_column("position", pa.array([None, 2] * 250)),
+    "one that names what is gone": pa.concat_tables([PAIRS, pa.table({"query": [7], "target": ["gone"]})]),
+    "a client each": PAIRS.append_column("client", pa.array([f"c{row}" for row in range(500)])),
+}
+
+
+@pytest.mark.parametrize("clicks", FORMS.values(), ids=FORMS)
+def test_forms_of_the_same_clicks_choose_the_same(chosen, clicks):
+    index = fit(clicks)
+    assert index.manifest.clicks == chosen.manifest.clicks
+    np.testing.assert_array_equal(index.offsets, chosen.offsets)
+
+
+def test_clicks_on_rows_that_are_left_out_are_left_out(chosen):
+    bad = np.full((1, DIM), np.nan, np.float32)
+    moved = pa.table({"query": np.arange(501), "target": ["bad", *PAIRS["target"].to_pylist()]})
+    index = hubless.Index(metric="cosine")
+    index.fit(np.vstack([bad, BANK]), np.vstack([bad, VECTORS]), ids=["bad", *IDS], clicks=moved, skip_bad_rows=True)
+    assert index.manifest.clicks == chosen.manifest.clicks
+    np.testing.assert_array_equal(index.offsets, chosen.offsets)
+
+
+def test_sample_of_live_queries_takes_clicks_whose_queries_are_vectors(tmp_path):
+    write_sample(tmp_path, BANK, [f"c{row % 40}" for row in range(500)], "c", 1_800_000_000)
+    index = fit(VECTOR_PAIRS, tmp_path / "c")
+    assert (index.manifest.clicks.clicks, index.manifest.strength_choice) == (500, None)
+    with pytest.raises(InputError, match="column query: expected vectors, as the query bank has no rows"):
+        fit(PAIRS, tmp_path / "c")
+
+
+def test_clicks_that_a_service_kept_are_taken_from_its_folder(tmp_path):
+    kept = [Click(BANK[row], f"t{target}", None, f"c{row}") for row, target in enumerate(CLICKED.tolist())]
+    ClickWriter(tmp_path).add("c", "cosine", "string", kept, "shop", 1_800_000_000)
+    record = fit(tmp_path / "c").manifest.clicks
+    assert record.clicks == 500
+    assert record.chosen in POWERS
+
+
+def test_file_of_pairs_and_column_of_the_bank_choose_the_same_in_builds(tmp_path, chosen, run):
+    (tmp_path / "c.csv").write_text("query,target\n" + "\n".join(f"{row},t{t}" for row, t in enumerate(CLICKED)))
+    np.save(tmp_path / "t.npy", VECTORS)
+    bank = pa.table({"vector": VECTOR_PAIRS["query"], "clicked": PAIRS["target"]})
+    pq.write_table(bank, tmp_path / "q.parquet")
+    pq.write_table(pa.table({"id": IDS}), tmp_path / "ids.parquet")
+    for clicks in (tmp_path / "c.csv", "clicked"):
+        given = {"targets": "t.npy", "query-bank": "q.parquet", "ids": "ids.parquet"}
+        files = [part for name, file in given.items() for part in (f"--{name}", tmp_path / file)]
+        ended = run("build", "--catalog", tmp_path, "--collection", "c", *files, "--set", f"clicks={clicks}")
+        assert f"500 of 500 queries chose {chosen.manifest.clicks.chosen}" in " ".join(ended.out.split())
+        built = hubless.open(tmp_path, "c")
+        assert built.manifest.clicks == chosen.manifest.clicks
+        assert ("clicks" in built.manifest.provenance.inputs) == (clicks != "clicked")
+
+
+def test_job_chooses_by_clicks_and_again_once_they_change(tmp_path):
+    jobs.write(tmp_path, correction={"name": "auto"}, clicks="c.jsonl")
+    for count in (40, 30):
+        rows = [json.dumps({"query": row, "target": f"item-{row % 7}"}) for row in range(count)]
+        (tmp_path / "c.jsonl").write_text("\n".join(rows))
+        assert jobs.run(tmp_path).manifest.clicks.clicks == count
+    assert not jobs.run(tmp_path).published
+
+
+def test_clicks_that_no_correction_finds_better_serve_raw_and_say_so(caplog):
+    even, rows = made(3, 300, np.ones(TARGETS), noise=0.2)
+    with caplog.at_level(logging.WARNING):
+        index = fit([[IDS[row]] for row in rows], even)
+    assert (index.strength, index.manifest.clicks.chosen) == (0, "raw")
+    assert "held-out clicks say that no correction is better: served raw" in caplog.text.lower()
+    assert any("served raw" in note for note in index.manifest.notes)
+    assert index.manifest.target_prior is None
+
+
+def test_clicks_on_first_hits_alone_speak_for_no_change():
+    first = (BANK @ VECTORS.T).argmax(axis=1)
+    shown = pa.table({"query": np.arange(500), "target": [IDS[row] for row in first], "position": [1] * 500})
+    assert fit(shown).manifest.clicks.chosen == "raw"
+
+
+def test_copies_of_a_query_are_in_one_half():
+    """Each query has a target of its own: of others it says nothing, and its copies would say all."""
+    bank, rows = made(4, TARGETS, np.ones(TARGETS), noise=0.4)
+    times = np.random.default_rng(5).permutation(POPULAR * 200).astype(int) + 1
+    copies = np.repeat(np.arange(TARGETS), times)
+    record = fit([[IDS[row]] for row in rows[copies]], bank[copies]).manifest.clicks
+    assert record.queries == TARGETS
+    assert record.chosen == "raw"
+
+
+def test_one_client_moves_no_target():
+    clients = [f"c{row}" for row in range(500)]
+    plain = PAIRS.append_column("client", pa.array(clients))
+    often = pa.table({"query": np.arange(400), "target": ["t59"] * 400, "client": ["c9999"] * 400})
+    flooded = fit(pa.concat_tables([plain, often]))
+    once = fit(pa.concat_tables([plain, often.slice(0, 1)]))
+    np.testing.assert_array_equal(flooded.offsets, once.offsets)
+
+
+@pytest.mark.parametrize(
+    ("clicks", "more", "message"),
+    [
+        (PAIRS, {"target_prior": POPULAR}, "target prior: expected none beside clicks"),
+        (PAIRS, {"live_queries": TESTS}, "strength: expected none beside clicks"),
+        (PAIRS, {"fit_by": "kind", "payload": {"kind": IDS}}, "fit_by: expected none beside clicks"),
+        (PAIRS.slice(0, 19), {}, "clicks: expected those of at least 20 different queries, got of 19"),
+        (PAIRS.drop_columns(["query"]), {}, "clicks: expected a table with a column query, got target"),
+        (PAIRS.set_column(1, "target", pa.array(["x"] * 500)), {}, "clicks: expected some on targets that are there"),
+        (
+            PAIRS.set_column(1, "target", pa.array(CLICKED)),
+            {},
+            "clicks, column target, entry 0: expected the id of a",
+        ),
+        (PAIRS.append_column("count", pa.array([0] * 500)), {}, "clicks, column count, row 0: expected a number above"),
+        (PAIRS.append_column("client", pa.array(["c"] * 500)), {}, "client: expected at least 10 clients"),
+        (PAIRS, {"bank": None}, "query bank: expected example queries"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_its_reason(clicks, more, message):
+    with pytest.raises(InputError, match=message):
+        fit(clicks, **more)
+
+
+def test_correction_that_takes_no_prior_is_refused():
+    with pytest.raises(InputError, match="clicks: expected none with this correction"):
+        hubless.Index("csls", metric="cosine").fit(BANK, VECTORS, ids=IDS, clicks=PAIRS)
