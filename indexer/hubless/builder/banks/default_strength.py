@@ -58,8 +58,8 @@ def unlabelled_strength(made: Manifest) -> DecidedStrength:
 
 def lasting_strength(before: Manifest, *, labelled: bool) -> DecidedStrength | None:
     """Return the strength that a new fit takes over from the version before; None if it is to be decided anew."""
-    if (given := unlabelled_strength(before)).by == "given":
-        return given
+    if (first := unlabelled_strength(before)).by in {"given", "clicks"}:
+        return first
     known = before.decided
     return known if known is not None and known.by == "labels" and not labelled else None
 
