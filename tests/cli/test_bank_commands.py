@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from support import catalogs
-from support.hubs import foreign
+from support.hubs import foreign, pairs
 from support.printed import COUNT, write_sample
 
 import hubless
@@ -46,6 +46,27 @@ def test_given_strength_or_live_queries_leave_all_of_the_sample_to_the_bank(buil
     given = [word.format(prepared) for word in more]
     made = build("--query-bank", prepared / "live" / "things", *given, "--json").json
     assert f"of {COUNT} queries of query bank are left" in " ".join(made["notes"])
+
+
+def test_build_and_inspect_print_who_decided_the_strength_and_what_labels_said(run, tmp_path):
+    queries, items, _ = pairs(900, apart=1.5)
+    files = {
+        "queries": queries[:600],
+        "targets": items[500:],
+        "right": np.argmax(queries[:600] @ items[500:].T, axis=1),
+    }
+    for name, rows in files.items():
+        np.save(tmp_path / f"{name}.npy", rows)
+    where = ("--catalog", tmp_path / "catalog", "--collection", "things")
+    given = ("--targets", tmp_path / "targets.npy", "--query-bank", tmp_path / "queries.npy")
+    made = run("build", *where, *given, "--set", f"relevant={tmp_path / 'right.npy'}")
+    said = hubless.open(tmp_path / "catalog", "things").manifest.decided.labels
+    shares = f"{100 * said.raw:.1f} % right raw, {100 * said.corrected:.1f} % with strength 1"
+    shown = run("inspect", *where)
+    for printed in (made, shown):
+        assert "0, by labels" in printed.out
+        assert f"{said.queries} queries: harm; {shares}" in printed.out
+    assert "served raw" in shown.err
 
 
 def test_clients_are_those_of_the_queries_that_are_left_where_bad_ones_are_skipped(tmp_path, prepared):

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from support.hubs import pairs
+from support.hubs import pairs, unit
 from support.processes import started
 from support.serving import serving_catalog
 
@@ -27,7 +27,7 @@ def data(kind, folder):
     queries, items, _ = pairs(2 * COUNT, apart=1.5)
     asked = queries[:COUNT]
     lean = asked.mean(axis=0) * rng.exponential(0.6, size=(COUNT, 1))
-    targets = (items[:COUNT] + lean).astype(np.float32)
+    targets = unit(items[:COUNT] + lean)
     bank = targets if kind == "targets" else queries[COUNT:]
     named = {"targets": targets, "bank": bank, "queries": asked, "right": np.arange(COUNT)}
     for name, rows in named.items():

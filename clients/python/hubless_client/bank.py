@@ -27,6 +27,8 @@ class BankInfo(Record):
     correction : that was fitted
     fit_by : the payload column of the groups that it was fitted by; None for one fit for all targets
     held_back : ids of targets whose offset stood alone, and is held back: queries may have been made to bury them
+    decided : the default strength, its `value`, who decided it (`by`), `notes` in sentences, and what `labels` say:
+        `said` ("harm", "no harm" or "too few"), and R@1 `raw` and `corrected`; None by older servers
     frozen_share : share of the targets that came after the fit
     waiting : a bank that was put, and that no version has yet: its `queries`, its `mode`, whether it is fitted next
         (`fit`), the live queries that it waits for (`sampled`), and how many count so far, of how many clients and of
@@ -40,6 +42,7 @@ class BankInfo(Record):
     correction: str
     fit_by: str | None = None
     held_back: Sequence[int | str] = ()
+    decided: Mapping[str, Any] | None = None
     frozen_share: float
     waiting: Mapping[str, Any] | None
     work: Mapping[str, Any] | None

@@ -60,6 +60,8 @@ export interface components {
             correction: string;
             /** @description Share of the targets that they cover; null if not known. */
             coverage: number | null;
+            /** @description Who decided the default strength, and what labels say; null in older versions. */
+            decided: components["schemas"]["DecidedStrength"] | null;
             /** @description The payload column of the groups that it was fitted by; null for one fit. */
             fit_by: string | null;
             /** @description Share of the targets that came after the fit. */
@@ -320,6 +322,20 @@ export interface components {
             payload_schema?: {
                 [key: string]: string;
             } | null;
+        };
+        /** @description The default strength, who decided it, warnings of it in sentences, and what labels say. */
+        DecidedStrength: {
+            /**
+             * @description `lengths`: those of targets under metric dot.
+             * @default default
+             * @enum {string}
+             */
+            by: "default" | "given" | "lengths" | "live queries" | "clicks" | "labels";
+            /** @description null without labels of queries that are not in the bank. */
+            labels?: components["schemas"]["LabelsRecord"] | null;
+            /** @default [] */
+            notes: string[];
+            value: number;
         };
         /** @description Result of deleting points. */
         DeleteAnswer: {
@@ -585,6 +601,22 @@ export interface components {
             threshold: number | null;
             /** @description The version whose targets were scanned. */
             version: string;
+        };
+        /** @description What labelled queries, none of them in the bank, say of the correction. */
+        LabelsRecord: {
+            /** @description The same with it. */
+            corrected: number;
+            /** @description Ends of the 95 % interval of the change. */
+            high: number;
+            low: number;
+            /** @description How many have a right target. */
+            queries: number;
+            /** @description Share of right first answers without correction. */
+            raw: number;
+            /** @enum {string} */
+            said: "harm" | "no harm" | "too few";
+            /** @description The strength that was compared with the raw ranking. */
+            strength: number;
         };
         /** @description A list of any search, or a query to a collection, whose hits are corrected by the collection itself. */
         ListToRerank: {

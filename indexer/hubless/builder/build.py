@@ -18,7 +18,7 @@ from hubless.knn.aims import RECALL
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH
-from hubless.store.bundle import Manifest
+from hubless.store.bundle import DecidedStrength, Manifest
 from hubless.store.catalog import Catalog
 from hubless.store.names import check_name
 from hubless.store.remote.mirror import working
@@ -122,9 +122,11 @@ def build(
     fit_by : a payload column, such as "tenant", that names the group of each target. Each group is corrected by its own
         queries, so the query bank has this column, too; a group without queries is not corrected. By default one fit
         corrects all targets. See docs/methods.md, "Tenants"
-    strength : default strength of the version, from 0 to 2, instead of live queries; by default 1
-    relevant : for each bank query the id of its right target, or a list of ids: docs/lab.md, "Labels". They make
-        confidence a probability: a fifth of the labelled queries, at least 20, is left out of the bank for that
+    strength : default strength of the version, from 0 to 2, instead of live queries and labels. By default 1; under
+        "dot" ¼ if targets differ in length
+    relevant : for each bank query the id of its right target, or a list of ids: docs/lab.md, "Labels". A fifth of the
+        labelled queries, at least 20, or up to 100 that are a fifth of the bank, is left out of it. They make
+        confidence a probability; if they say that the correction does harm, the strength is 0
     clicks : which targets people chose for their queries. A table with `query`, the id or row of a bank query or its
         vector, and `target`, an id; perhaps `count`, `position`, from 1 on, and `client`. Or the column of the bank's
         table that has the ids, or a list of ids for each bank query. Held-out clicks choose the target prior that the
@@ -154,9 +156,9 @@ def build(
     recipe.check_inputs(query_bank, target_prior, fit_by, target_bank, clicks, chosen)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
-        strength = float(strength)
         if live_queries is not None:
             raise InputError("strength", "none beside live queries, which choose it", strength)
+    decided = None if strength is None else DecidedStrength(value=float(strength), by="given")
     with progress_bars(progress) as steps, working(catalog, collection) as work:
         seq = _included(work.catalog, collection, replace_writes)
         steps.step("reading the inputs")
@@ -185,7 +187,7 @@ def build(
                     # first, so that mistakes in them are found before the long work
                     contents.write(staged.folder)
                     vectors = read_vectors(opened, recipe, staged.folder)
-                draft = fit_version(vectors, bench, bank_of_targets=bank_of_targets, strength=strength)
+                draft = fit_version(vectors, bench, bank_of_targets=bank_of_targets, strength=decided)
                 steps.step("writing")
                 records = draft.write(staged, contents, seq=seq)
             published = staged.publish(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from hubless.builder.banks.default_strength import unlabelled_strength
 from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.inputs.joined import joined_items
@@ -17,7 +18,7 @@ from hubless.builder.inputs.payloads import added_payload, held_payload
 from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.pipeline.compaction import needs_training, write_rebuilt
 from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, in_index, tell_engine
-from hubless.builder.pipeline.fit import calibrated, fit_version
+from hubless.builder.pipeline.fit import calibrated, fit_version, judged_by
 from hubless.builder.pipeline.flush import write_flushed, write_refitted
 from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections.prior import PriorLike
@@ -241,6 +242,8 @@ class Index(Collection):
     def calibrate(self, queries: Vectors, relevant: Labels) -> None:
         """Make confidence and presence probabilities, by labelled queries that are not in the query bank.
 
+        If they say that the correction does harm, the default strength becomes 0, unless it was given.
+
         Raises `InputError` naming what is wrong with an input, such as an id that no target has; if fewer than 20
         queries have a right target; if the index was made without a query bank.
 
@@ -258,8 +261,9 @@ class Index(Collection):
             rows = calibrating_rows(relevant, KnownItems(self.count, parts.ids), known_queries(items))
             labelled = [(query, right) for query, right in enumerate(rows) if right is not None][:MOST_PAIRS]
             pairs = LabelledPairs(asked[[query for query, _ in labelled]], [right for _, right in labelled])
-            model = calibrated(parts.confidence, parts.ranker, pairs, self.strength)
-            record = {"confidence": confidence_record(model)}
+            found = judged_by(unlabelled_strength(self.manifest), parts.ranker, pairs)
+            model = calibrated(parts.confidence, parts.ranker, pairs, found.value)
+            record = {"confidence": confidence_record(model), "strength": found.value, "decided": found}
             for known in (self, self._opened_whole):
                 manifest = known.manifest.model_copy(update=record)
                 known._become(replace(known.parts, confidence=model, manifest=manifest))

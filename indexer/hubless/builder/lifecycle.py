@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.banks.bank_checks import WITHOUT_BANK
+from hubless.builder.banks.default_strength import lasting_strength
 from hubless.builder.index import open_index
 from hubless.builder.inputs.build_inputs import BuildVectors, Contents
 from hubless.builder.inputs.counts import counts_of
@@ -339,8 +340,7 @@ def refit(
                 basis=parts.basis,
             )
             recipe.check_inputs(bank, vectors.target_prior, column)
-            # live queries chose the strength for the bank that was
-            strength = before.strength if before.strength_choice is None else 1.0
+            strength = lasting_strength(before, labelled=labels is not None)
             draft = fit_version(vectors, bench, strength=strength, hold_back=True)
             draft = replace(draft, vectorless=len(rows.bare))
             draft = naming_held_back(draft, rows.contents.ids)

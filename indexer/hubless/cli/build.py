@@ -30,7 +30,7 @@ from hubless.corrections import CORRECTIONS, correction as make_correction, is_g
 from hubless.errors import InputError
 from hubless.knn import INDEXES
 from hubless.search.engines.external import engine, engine_names
-from hubless.store.bundle import ClicksRecord, ConfidenceRecord, PriorRecord, StrengthRecord
+from hubless.store.bundle import ClicksRecord, ConfidenceRecord, DecidedStrength, PriorRecord
 from hubless.vectors.comparing import Metric
 
 _INDEXES = ("auto", *INDEXES)
@@ -144,9 +144,9 @@ def inspect_command(
     """Verify a version and show what was measured."""
     opened = hubless.open(catalog, collection, version=version)
     opened.check_canaries()
-    for note in opened.manifest.notes:
-        warn(note)
     manifest = opened.manifest
+    for note in [*manifest.notes, *(manifest.decided.notes if manifest.decided else ())]:
+        warn(note)
     if json_:
         print_json(manifest.model_dump(mode="json"))
         return
@@ -169,7 +169,8 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
         "clicks": _clicked(manifest.clicks),
         "own offsets": _prior(manifest.own_offsets),
         "fit by": manifest.fit_by or "",
-        "strength": f"{manifest.strength:g}{_chosen_by(manifest.strength_choice)}",
+        "strength": f"{manifest.strength:g}{_chosen_by(manifest.decided)}",
+        "labels": _by_labels(manifest),
         "confidence": _calibrated(manifest.confidence),
         "index": " ".join(filter(None, [manifest.index.type, codes, _pairs(manifest.index.parameters), segments])),
         "note": "; ".join(manifest.index.notes),
@@ -237,11 +238,18 @@ def _fitted(manifest: hubless.Manifest) -> str:
     return "; ".join(part for part in (f"on all {manifest.bank.queries:,} bank queries", details) if part)
 
 
-def _chosen_by(choice: StrengthRecord | None) -> str:
-    if choice is None:
+def _chosen_by(decided: DecidedStrength | None) -> str:
+    if decided is None or decided.by in {"default", "given"}:
         return ", the default of a query"  # also where a file of `tune` or a caller has set it
-    evenness = ", ".join(f"{at:g}: {value:.2f}" for at, value in zip(choice.strengths, choice.entropy, strict=True))
-    return f", by {choice.different:,} different live queries (entropy of N_10 at {evenness})"
+    return f", by {decided.by}"
+
+
+def _by_labels(manifest: hubless.Manifest) -> str:
+    said = manifest.decided and manifest.decided.labels
+    if not said:
+        return ""
+    change = f"{100 * said.raw:.1f} % right raw, {100 * said.corrected:.1f} % with strength {said.strength:g}"
+    return f"{said.queries:,} queries: {said.said}; {change}"
 
 
 def _print_tried(manifest: hubless.Manifest) -> None:

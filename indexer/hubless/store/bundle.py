@@ -259,6 +259,37 @@ class StrengthRecord(_Record):
     """Of N_10 at each of them."""
 
 
+SaidByLabels = Literal["harm", "no harm", "too few"]
+
+
+class LabelsRecord(_Record):
+    """What labelled queries, none of them in the bank, say of the correction."""
+
+    said: SaidByLabels
+    queries: int
+    """How many have a right target."""
+    strength: float
+    """The strength that was compared with the raw ranking."""
+    raw: float
+    """Share of right first answers without correction."""
+    corrected: float
+    """The same with it."""
+    low: float
+    high: float
+    """Ends of the 95 % interval of the change."""
+
+
+class DecidedStrength(_Record):
+    """The default strength, who decided it, warnings of it in sentences, and what labels say."""
+
+    value: float
+    by: Literal["default", "given", "lengths", "live queries", "clicks", "labels"] = "default"
+    """`lengths`: those of targets under metric dot."""
+    notes: tuple[str, ...] = ()
+    labels: LabelsRecord | None = None
+    """null without labels of queries that are not in the bank."""
+
+
 class ClicksRecord(_Record):
     """The choice that held-out clicks made: see docs/methods.md, "Clicks"."""
 
@@ -399,6 +430,8 @@ class Manifest(_Record):
     bank: BankRecord | None = None
     strength: float = Field(default=1.0, ge=0, le=2)
     """Strength of a query that gives none."""
+    decided: DecidedStrength | None = None
+    """Who decided the strength; null in older versions."""
     strength_choice: StrengthRecord | None = None
     target_prior: PriorRecord | None = None
     clicks: ClicksRecord | None = None

@@ -12,7 +12,14 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 from pydantic import BaseModel, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from hubless.store.bundle import BankRecord, ConfidenceRecord, CorrectionRecord, IndexRecord, Measured
+from hubless.store.bundle import (
+    BankRecord,
+    ConfidenceRecord,
+    CorrectionRecord,
+    DecidedStrength,
+    IndexRecord,
+    Measured,
+)
 from hubless.store.kept_scan import KeptScan
 from hubless.vectors.comparing import Metric
 from hubless_service.http.values import IdJson
@@ -500,6 +507,8 @@ class BankAnswer(Served):
     """The payload column of the groups that it was fitted by; null for one fit."""
     held_back: list[int | str]
     """Targets whose offset stood alone, and is held back: queries may have been made to bury them."""
+    decided: DecidedStrength | None
+    """Who decided the default strength, and what labels say; null in older versions."""
     frozen_share: float
     """Share of the targets that came after the fit."""
     waiting: WaitingBank | None

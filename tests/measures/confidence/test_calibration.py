@@ -140,8 +140,8 @@ def test_merge_carries_the_model_and_refit_its_calibration(tmp_path):
 def test_refit_takes_labels_of_the_queries_that_it_is_given(tmp_path):
     hubless.build(tmp_path, "c", TARGETS, BANK[:100], ids=IDS, metric="cosine")
     made = hubless.refit(tmp_path, "c", BANK[100:], append=True, relevant=LABELS[100:])
-    assert made.confidence.pairs == 60
-    assert made.bank.queries == 340
+    assert made.confidence.pairs == made.decided.labels.queries == 80  # a fifth of the bank
+    assert made.bank.queries == 320
 
 
 def test_labels_come_from_a_file(tmp_path):

@@ -133,8 +133,8 @@ def carry_over(
 
 
 CARRIED = (
-    *("metric", "correction", "bank", "strength", "strength_choice", "target_prior", "clicks", "own_offsets", "fit_by"),
-    *("notes", "job", "bank_order"),
+    *("metric", "correction", "bank", "strength", "decided", "strength_choice", "target_prior", "clicks"),
+    *("own_offsets", "fit_by", "notes", "job", "bank_order"),
 )
 
 

@@ -15,12 +15,20 @@ from hubless.builder.banks.bank_checks import (
 )
 from hubless.builder.banks.bank_review import MOST_LIVE, drawn, warnings
 from hubless.builder.banks.bank_split import split_bank
+from hubless.builder.banks.default_strength import asking, first_strength, judged
 from hubless.builder.banks.far_away import check_near
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
-from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
+from hubless.builder.pipeline.survey import (
+    K_OCCURRENCE,
+    MOST_RESCORED,
+    CorrectedTargets,
+    HubnessCounts,
+    Survey,
+    survey,
+)
 from hubless.corrections import GIVEN, FittedCorrection, Gate
 from hubless.corrections.fits import fit_each
 from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
@@ -32,8 +40,8 @@ from hubless.measures.likeness import share_among
 from hubless.progress import Silent, Steps
 from hubless.search import canaries
 from hubless.search.ranker import Ranker
-from hubless.store.bundle import CorrectionRecord, PriorRecord, StrengthRecord
-from hubless.vectors.arrays import F32, I64
+from hubless.store.bundle import CorrectionRecord, DecidedStrength, PriorRecord, StrengthRecord
+from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.sources import VectorSource, in_memory, sample
 
 _log = logging.getLogger("hubless.banks")
@@ -44,14 +52,17 @@ def fit_version(
     bench: Workbench,
     *,
     bank_of_targets: bool = False,
-    strength: float | None = None,
+    strength: DecidedStrength | None = None,
+    judges: LabelledPairs | None = None,
     hold_back: bool = False,
 ) -> VersionDraft:
     """Check the banks, measure the correction, fit it on all of the bank, compute offsets and build the index.
 
     Hubness is measured with half of the bank, by a fit on others. That fit is then dropped: the offsets of the version
     are fitted on all of the bank. The logger `hubless.banks` warns of what is noticed. A part of the queries with
-    labels is left out of the bank: these calibrate the model of confidence.
+    labels is left out of the bank: these calibrate the model of confidence, and say whether the correction does harm.
+    `strength`: that of the version, if something else decided it than what a fit knows.
+    `judges`: labelled queries that say so instead.
     `hold_back`: offsets that stand alone are held back, as people who may be against others have put queries into the
     bank.
     """
@@ -62,7 +73,7 @@ def fit_version(
     check_near(targets, recipe.metric)
     vectors = vectors.thinned(recipe.seed, fresh=strength is None)
     vectors, clicked = chosen_by_clicks(vectors, recipe)
-    strength = strength if clicked is None else float(clicked.chosen != RAW)
+    strength = strength if clicked is None else DecidedStrength(value=float(clicked.chosen != RAW), by="clicks")
     bank = vectors.bank_with_groups
     traits = vectors.traits
     pairs = None
@@ -102,12 +113,14 @@ def fit_version(
     )
     draft = index_version(corrected, found.found(1)[1], hubness, fitting, tuning, bench)
     chosen = None if vectors.live_queries is None else _strength(vectors.live_queries, draft, steps)
-    if strength is None:
-        strength = 1.0 if chosen is None else chosen.strength
+    ranker = Ranker(draft.targets, draft.query_time)
+    strength = strength or first_strength(
+        chosen, targets, None if recipe.correction in (GIVEN, "none") else recipe.metric
+    )
     if vectors.bank_given:
+        strength = judged_by(strength, ranker, judges or pairs, found)
         steps.step("fitting the model of confidence")
-        ranker = Ranker(draft.targets, draft.query_time)
-        cut = confidence_of(ranker, bank, pairs, strength, vectors.calibrated)
+        cut = confidence_of(ranker, bank, pairs, strength.value, vectors.calibrated)
         draft = replace(draft, bank_sample=bank_sample(bank, recipe.seed), confidence=cut)
     else:
         draft = replace(draft, occurrence=None, measured=None)
@@ -119,7 +132,8 @@ def fit_version(
             name=recipe.correction, parameters=dict(recipe.parameters), details=draft.correction.details
         ),
         "bank": record,
-        "strength": strength,
+        "strength": strength.value,
+        "decided": strength,
         "strength_choice": None if chosen is None else StrengthRecord(**asdict(chosen)),
         ("own_offsets" if given else "target_prior"): _prior_record(vectors),
         "clicks": clicked,
@@ -256,6 +270,23 @@ def confidence_of(
     if pairs is not None:
         return calibrated(model, ranker, pairs, strength)
     return model if before is None else model.with_calibration(before)
+
+
+def judged_by(
+    strength: DecidedStrength, ranker: Ranker, pairs: LabelledPairs | None, found: Survey | None = None
+) -> DecidedStrength:
+    """Return the strength after labelled queries have spoken, or with a note that asks for some that are not in a bank.
+
+    `found` are answers to held-out queries of a bank.
+    """
+    if pairs is not None and not pairs.fitted and any(map(len, pairs.relevant)):
+
+        def right(at: float) -> Flags:
+            *_, rows = _ranked(ranker, pairs.queries, 1, at)
+            return np.array([row in wanted for (row,), wanted in zip(rows, pairs.relevant, strict=True) if len(wanted)])
+
+        return judged(strength, right)
+    return strength if found is None or ranker.query_time is not None else asking(strength, *found.upheaval())
 
 
 def calibrated(model: Cut, ranker: Ranker, pairs: LabelledPairs, strength: float) -> Cut:

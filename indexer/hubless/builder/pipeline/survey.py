@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hubless import measures
 from hubless.builder.banks.bank_split import BankSplit
+from hubless.builder.banks.default_strength import upheaval
 from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
 from hubless.corrections import Correction, FittedCorrection, Gate, QueryTime
 from hubless.corrections.alone import StandingAlone, find_alone
@@ -85,6 +86,13 @@ class Survey:
         start = sum(self.counts[:fit])
         raw, corrected = self.rows[:, start : start + self.counts[fit]]
         return raw, corrected
+
+    def upheaval(self) -> tuple[float, float]:
+        """Return by the queries of the first fit how much it changes: see `default_strength.upheaval`."""
+        raw, corrected = self.found(0)
+        first = corrected[:, 0]
+        scores = self.scores[:, : self.counts[0]]
+        return upheaval(scores[0], raw[:, 0] != first, scores[1, :, 0] + self.offsets[0, first])
 
     def held_back(self, targets: VectorSource, queries: Sequence[F32]) -> "Survey":
         """Hold back offsets that stand `alone`; `held` are the rows by the last fit. Answer its queries anew."""

@@ -1,7 +1,8 @@
 """The gates that a version must pass before it is published."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from hubless.builder.reindex.job_file import FirstRightGate, ReindexJob
 from hubless.builder.reindex.job_targets import kept_rows
 from hubless.builder.reindex.lost_values import emptied
 from hubless.builder.reindex.plan import JobPlan
+from hubless.measures.confidence.calibration_pairs import LabelledPairs
 from hubless.measures.labels import KnownItems, known_queries, open_labels, right_rows
 from hubless.search.parts import Parts
 from hubless.search.ranker import Ranker
@@ -24,7 +26,6 @@ from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.basis import Basis, as_compared
 from hubless.vectors.comparing import OF_QUERIES
 from hubless.vectors.files import as_items
-from hubless.vectors.sources import in_memory
 
 _TOP = 10
 NO_VERSION = "there is no version to compare with"
@@ -93,11 +94,10 @@ def measure_gates(plan: JobPlan, draft: VersionDraft, ids: pa.Array, before: Par
             changed = [1 - len({*old} & {*new}) / len(old) for old, new in pairs]
             values["canaries.max_changed"] = (float(np.mean(changed)), "")
     if (gate := job.gates.r_at_1) is not None:
-        right = _first_right(gate, job, plan.folder, now, draft.basis)
-        values["r_at_1.min"] = (right(now), "")
-        values["r_at_1.max_drop"] = (
-            (None, NO_VERSION) if earlier is None else (max(0.0, right(earlier) - right(now)), "")
-        )
+        right = partial(_first_right, gate, job.metric, plan.folder, basis=draft.basis)
+        share = right(now)
+        values["r_at_1.min"] = (share, "")
+        values["r_at_1.max_drop"] = (None, NO_VERSION) if earlier is None else (max(0.0, right(earlier) - share), "")
     return list(_compared(job, values))
 
 
@@ -151,25 +151,26 @@ def _allowing(gate: str, bound: str, share: float) -> str:
     return f"gates: {{{gate}: {{{bound}: {ceil(100 * share) / 100:g}}}}} in the job file allows it"
 
 
-def _first_right(
-    gate: FirstRightGate, job: ReindexJob, folder: Path, now: _Searched, basis: Basis | None
-) -> Callable[[_Searched], float]:
-    """Return what measures R@1 of a searched version by the labelled queries of a gate; as a share."""
+def _first_right(gate: FirstRightGate, metric: str, folder: Path, searched: _Searched, basis: Basis | None) -> float:
+    """Return R@1 of a searched version by the labelled queries of a gate, as a share.
+
+    A target that one of two versions does not have is no mistake of its ranking.
+    """
+    pairs = labelled_pairs(gate, metric, folder, searched.ids, searched.ranker.targets.dim, basis)
+    if not len(pairs.queries):
+        return 0.0
+    firsts = searched.rows(pairs.queries, 1)[:, 0].tolist()
+    return float(np.mean([first in right for first, right in zip(firsts, pairs.relevant, strict=True)]))
+
+
+def labelled_pairs(
+    gate: FirstRightGate, metric: str, folder: Path, ids: pa.Array, dim: int, basis: Basis | None
+) -> LabelledPairs:
+    """Return the labelled queries of a gate that have a right target among those of some ids (n,), of `dim` numbers."""
     items = as_items(folder / gate.queries, "gates.r_at_1.queries")
-    queries = items.vectors
-    known = known_queries(items)
-    compared = as_compared(queries, job.metric, basis, OF_QUERIES)
-    check_dim(compared.shape[1], now.ranker.targets.dim, queries.name, "targets")
-    prepared = in_memory(compared)
+    compared = as_compared(items.vectors, metric, basis, OF_QUERIES)
+    check_dim(compared.shape[1], dim, items.vectors.name, "targets")
     labels = open_labels(folder / gate.relevant, "gates.r_at_1.relevant")
-
-    def share(searched: _Searched) -> float:
-        # a target that one of the two versions does not have is no mistake of its ranking
-        right = right_rows(labels, KnownItems(len(searched.ids), searched.ids), known, unknown_ids=True)
-        there = np.flatnonzero([len(rows) for rows in right])
-        if not len(there):
-            return 0.0
-        firsts = searched.rows(prepared[there], 1)[:, 0].tolist()
-        return float(np.mean([first in right[query] for first, query in zip(firsts, there, strict=True)]))
-
-    return share
+    right = right_rows(labels, KnownItems(len(ids), ids), known_queries(items), unknown_ids=True)
+    there = np.flatnonzero([len(rows) for rows in right])
+    return LabelledPairs(compared.take(there), [right[query] for query in there])

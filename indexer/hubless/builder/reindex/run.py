@@ -30,7 +30,7 @@ from hubless.builder.pipeline.draft import VersionDraft, Workbench, drafting, pr
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.flush import write_flushed, write_refitted
 from hubless.builder.pipeline.held_back import naming_held_back
-from hubless.builder.reindex.gates import GateResult, gates_of_files, measure_gates
+from hubless.builder.reindex.gates import GateResult, gates_of_files, labelled_pairs, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import (
     bank_counts,
@@ -324,7 +324,11 @@ def _fit(
         calibrated=before.confidence if before and before.manifest.correction.name == plan.recipe.correction else None,
         basis=basis,
     )
-    draft = fit_version(vectors, bench, bank_of_targets=job.bank_of_targets, hold_back=is_thinned(plan))
+    gate = job.gates.r_at_1
+    judges = None
+    if gate is not None:
+        judges = labelled_pairs(gate, metric, plan.folder, rows.contents.ids, targets.shape[1], basis)
+    draft = fit_version(vectors, bench, bank_of_targets=job.bank_of_targets, judges=judges, hold_back=is_thinned(plan))
     return naming_held_back(replace(draft, vectorless=len(rows.bare)), rows.contents.ids), opened_bank.notes
 
 

@@ -14,15 +14,21 @@ from hubless.vectors.sources import SelectedVectors, VectorSource
 
 FEWEST_PAIRS, MOST_PAIRS = 20, 1000
 _HELD_OUT = 0.2
+MOST_JUDGES = 100
+"""So many labelled queries are held out if they are at most a fifth of the bank: they say whether it does harm."""
 SMALL_BANK = 100
 """A bank below this serves for both: the fit would miss the queries more than the calibration would gain."""
 
 
 class LabelledPairs(NamedTuple):
-    """Queries (p, d) as they are compared, and the rows of the right targets of each; empty where none is right."""
+    """Queries (p, d) as they are compared, and the rows of the right targets of each; empty where none is right.
+
+    `fitted` says that they are in the bank, too.
+    """
 
     queries: F32
     relevant: list[I64]
+    fitted: bool = False
 
 
 def calibrating_rows(
@@ -44,10 +50,10 @@ def hold_out_pairs(
 ) -> tuple[VectorSource, LabelledPairs]:
     """Split a bank whose queries have labels into queries to fit on, and labelled pairs to calibrate by.
 
-    A fifth of the labelled queries is held out, with their copies: a correction lowers the scores of the right targets
-    of the queries that it was fitted on. All serve for both where nothing is fitted, or the bank is small. A query that
-    stands there more than once has the right targets of all its copies. Raises `InputError` for fewer than 20 different
-    queries with labels.
+    A fifth of the labelled queries is held out, with their copies, or up to 100 if these are a fifth of the bank: a
+    correction lowers the scores of the right targets of the queries that it was fitted on. All serve for both where
+    nothing is fitted, or the bank is small. A query that stands there more than once has the right targets of all its
+    copies. Raises `InputError` for fewer than 20 different queries with labels.
     """
     firsts, places = distinct_rows(bank, metric)
     right: dict[int, I64] = {}
@@ -59,9 +65,10 @@ def hold_out_pairs(
         expected = f"right targets for at least {FEWEST_PAIRS} different queries, better 100 and more"
         raise InputError("relevant", expected, f"for {answered}")
     both = not fitted or len(firsts) < SMALL_BANK
-    count = len(labelled) if both else max(FEWEST_PAIRS, round(_HELD_OUT * len(labelled)))
+    judges = min(len(labelled), MOST_JUDGES, round(_HELD_OUT * len(firsts)))
+    count = len(labelled) if both else max(FEWEST_PAIRS, round(_HELD_OUT * len(labelled)), judges)
     chosen = np.sort(np.random.default_rng([seed, 2]).choice(labelled, min(count, MOST_PAIRS), replace=False))
-    pairs = LabelledPairs(bank.take(firsts[chosen]), [right[place] for place in chosen])
+    pairs = LabelledPairs(bank.take(firsts[chosen]), [right[place] for place in chosen], both and fitted)
     if both:
         return bank, pairs
     return SelectedVectors(bank, np.flatnonzero(~np.isin(places, chosen)), bank.name), pairs
