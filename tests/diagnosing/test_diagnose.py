@@ -9,11 +9,12 @@ from support.hubs import foreign, leaning, pairs, planted
 import hubless
 from hubless.builder.banks.bank_checks import is_unusable
 from hubless.builder.banks.bank_split import split_bank
+from hubless.builder.banks.default_strength import ENOUGH_LABELS
 from hubless.corrections import CORRECTIONS
 from hubless.diagnosing.diagnose import diagnose
 from hubless.diagnosing.gallery import gallery_of, open_gallery
 from hubless.diagnosing.held_out import held_out_rankings
-from hubless.diagnosing.labelled_gain import FEWEST_LABELLED, SPLITS
+from hubless.diagnosing.labelled_gain import SPLITS
 from hubless.errors import InputError
 from hubless.measures import k_occurrence, skewness
 from hubless.measures.by_content import by_content
@@ -168,20 +169,20 @@ def test_labels_that_are_the_bank_are_split_so_that_none_has_its_own_target_amon
 
 
 def test_labels_that_are_the_bank_and_name_one_target_are_refused():
-    queries, targets, _ = pairs(FEWEST_LABELLED)
+    queries, targets, _ = pairs(ENOUGH_LABELS)
     with pytest.raises(InputError, match=r"^relevant: expected right targets in either half of the targets.*one targ"):
         hubless.diagnose(targets, metric="cosine", queries=queries, relevant=[0] * len(queries))
 
 
-@pytest.mark.parametrize("known", [FEWEST_LABELLED - 1, FEWEST_LABELLED])
+@pytest.mark.parametrize("known", [ENOUGH_LABELS - 1, ENOUGH_LABELS])
 def test_number_is_said_from_fifty_labels_on(known):
     queries, targets, _ = pairs(2 * COUNT, apart=1.5)
     right = [[row] if row < known else None for row in range(COUNT)]
     given = {"metric": "cosine", "queries": queries[:COUNT], "relevant": right}
     diagnosis = hubless.diagnose(targets[:COUNT], queries[COUNT:], **given)
-    assert (diagnosis.gain is not None) == (known == FEWEST_LABELLED)
+    assert (diagnosis.gain is not None) == (known == ENOUGH_LABELS)
     few = [sentence.startswith("Labels are too few") for sentence in diagnosis.verdict]
-    assert any(few) == (known < FEWEST_LABELLED)
+    assert any(few) == (known < ENOUGH_LABELS)
     with pytest.raises(InputError, match="both queries and relevant"):
         hubless.diagnose(targets, queries, metric="cosine", queries=queries)
 

@@ -14,6 +14,7 @@ from hubless.builder.banks.bank_checks import (
     narrow_notes,
 )
 from hubless.builder.banks.bank_review import drawn, strength_by_offsets, verdict as verdict_of_live
+from hubless.builder.banks.default_strength import ENOUGH_LABELS
 from hubless.corrections import Details, correction as correction_named
 from hubless.corrections.folded.auto import EVEN
 from hubless.diagnosing.charts import Chart, occurrence_chart
@@ -21,7 +22,7 @@ from hubless.diagnosing.corpus import Corpus, examine_corpus
 from hubless.diagnosing.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
 from hubless.diagnosing.gallery import Gallery, as_gallery
 from hubless.diagnosing.held_out import HeldOut, Outlook, held_out_rankings
-from hubless.diagnosing.labelled_gain import FEWEST_LABELLED, labelled_gain
+from hubless.diagnosing.labelled_gain import labelled_gain
 from hubless.diagnosing.pages import render
 from hubless.diagnosing.symptoms import ELSEWHERE, find_symptoms
 from hubless.errors import InputError, refuse_given
@@ -181,7 +182,7 @@ def _verdict(found: Diagnosis, different: int, labels: bool) -> list[str]:
         strength=None if found.strength is None else verdict_of_live(found.strength),
         FEW=FEW,
         ENOUGH=ENOUGH,
-        FEWEST_LABELLED=FEWEST_LABELLED,
+        ENOUGH_LABELS=ENOUGH_LABELS,
     )
     return verdict.splitlines()
 

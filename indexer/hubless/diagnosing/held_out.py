@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 
 from hubless.builder.banks.bank_split import FEWEST, split_bank
-from hubless.builder.pipeline.survey import Survey, held_out_survey
+from hubless.builder.banks.default_strength import MOST_CHANGED, MOST_GIVEN_UP
+from hubless.builder.pipeline.survey import held_out_survey
 from hubless.corrections import Correction, Details
 from hubless.errors import InputError
 from hubless.knn.augment import centre
@@ -23,8 +24,6 @@ Outlook = Literal["nothing", "some", "much", "unknown"]
 """What `auto` may gain: less than a point of R@1, some, more than two points, or what labels only can tell."""
 HARDLY = 0.02
 """With fewer first answers that change there is nothing to gain, if one more would not be as many."""
-MOST, SPREADS = 0.5, 1.0
-"""Where more first answers change, and give up more spreads of similarity, hubs are mended or popular targets lost."""
 LEANING, LINEAR, UNEVEN, DIMENSIONS = 2.0, 0.3, 2.0, 20
 """Beyond these spreads and linearity it is hubs, if the bank is no log. Recommenders reach 1.3 spreads,
 and logs of paraphrases 3.4 and 0.7, with an unevenness of 2.1 and more; most fair banks have 1.0 to 1.9. In fewer
@@ -52,7 +51,7 @@ class HeldOut:
         """Return what there is to gain with queries like those of the bank."""
         if self.changed + 1 / len(self.raw) < HARDLY:
             return "nothing"
-        if self.changed < MOST or self.given_up < SPREADS:
+        if self.changed < MOST_CHANGED or self.given_up < MOST_GIVEN_UP:
             return "some"
         linear, uneven = (self.details.get(name, 0) for name in ("linearity", "unevenness"))
         leaning = self.given_up >= LEANING and linear >= LINEAR and self.queries.shape[1] >= DIMENSIONS
@@ -78,12 +77,4 @@ def held_out_rankings(
     raw, corrected = found.rows
     offsets = np.asarray(centre(found.offsets[0]), np.float32)
     answers = split.rows, split.queries, found.scores[0], raw, corrected
-    return HeldOut(*answers, offsets, fitted.details, *_upheaval(found))
-
-
-def _upheaval(found: Survey) -> tuple[float, float]:
-    (raw, corrected), (firsts, others) = found.rows, found.scores
-    spread = firsts[:, min(1, firsts.shape[1] - 1) : 11].std(axis=1)
-    lost = firsts[:, 0] - others[:, 0] - found.offsets[0, corrected[:, 0]]
-    shares = np.divide(lost, spread, where=spread > 0, out=np.zeros_like(spread))
-    return float(np.mean(raw[:, 0] != corrected[:, 0])), float(shares.mean())
+    return HeldOut(*answers, offsets, fitted.details, *found.upheaval())

@@ -10,21 +10,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless.builder.banks.bank_split import BankSplit
+from hubless.builder.banks.default_strength import ENOUGH_LABELS, said_by_labels
 from hubless.builder.pipeline.survey import held_out_survey
 from hubless.corrections import Correction
 from hubless.errors import InputError
 from hubless.measures.likeness import share_among
 from hubless.measures.repeats import without_copies
-from hubless.measures.significance import PairedDifference, mcnemar, paired_difference
+from hubless.measures.significance import PairedDifference, paired_difference
 from hubless.progress import no_progress
 from hubless.vectors.arrays import I64
 from hubless.vectors.sources import SelectedVectors, VectorSource, in_memory, sample
 
-FEWEST_LABELLED = 50
-"""Labelled queries from which on a change is said as a number."""
 SPLITS = 5
-HARM = 0.1
-"""`auto` does harm where so many losses are less likely than this by chance: a one-sided sign test."""
 _LOOKED_UP, _OWN = 256, 0.5
 
 
@@ -54,7 +51,7 @@ def labelled_gain(
     the targets, with the queries about the other half. Raises `InputError` if all labels are in one half.
     """
     known = np.flatnonzero([len(rows) > 0 for rows in right])
-    if len(known) < FEWEST_LABELLED:
+    if len(known) < ENOUGH_LABELS:
         return None
     every = np.arange(targets.shape[0])
     trials = [(known, every)]
@@ -78,11 +75,10 @@ def labelled_gain(
         hits[:, tested] += np.array([np.isin(firsts[:, at], right[row]) for at, row in enumerate(tested.tolist())]).T
     asked = times > 0
     raw, corrected = hits[:, asked] / times[asked]
-    signs = mcnemar(raw > corrected, corrected > raw)
     return LabelledGain(
         queries=len(raw),
         raw=float(np.average(raw, weights=times[asked])),
         change=paired_difference(raw, corrected, weights=times[asked]),
-        harm=signs.only_first > signs.only_second and signs.p_value < 2 * HARM,
+        harm=said_by_labels(raw > corrected, corrected > raw) == "harm",
         splits=SPLITS if own else 0,
     )
