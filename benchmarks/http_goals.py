@@ -3,7 +3,7 @@
 `wrk`, on the same machine, asks for ten hits by JSON with 512 numbers; the best of several runs. `library` is the same
 query in process, on one thread; `together` are its batches on all of them. `load` is that of the machine after a part:
 what others do beside it takes from workers. The index is what `auto` takes for a recall
-of 0.99. Goals are what the figures were meant to be; [the lab](lab.md#goals-that-are-not-reached) lists those missed.
+of 0.99. Goals are what the figures were meant to be.
 """
 
 import argparse
@@ -210,16 +210,8 @@ def row(found, load):
         _figure(found["measured"]),
         f"{found['beside']}: {_figure(found['of'])}",
         f"{found['measured'] / found['of']:.2f}",
-        "" if goal is None else f"{sign} {_figure(goal)}",
+        "" if goal is None else f"{sign} {_figure(goal)}{'' if is_reached(found) else ', missed'}",
         f"{load:.0f}",
-    ]
-
-
-def missed(result):
-    """Return a table of the goals that are not reached."""
-    return [
-        COLUMNS,
-        *(row(*each) for each in _lines(result) if each[0]["goal"][1] is not None and not is_reached(each[0])),
     ]
 
 

@@ -20,7 +20,6 @@ ORDER = (
     "auto_choice",
     "index_recipes",
     "half_dimensions",
-    "offsets_vs_gemm",
     "bank_index",
     "shards",
     "filters",

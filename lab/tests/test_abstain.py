@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from support.labelled import pairs, tune
+from support.labelled import pairs
 
 import hubless
 from hubless.errors import InputError
@@ -80,18 +80,6 @@ def test_too_few_labels_are_told():
     few = pairs(60)
     with pytest.raises(InputError, match="at least 20 labelled pairs to calibrate by in each trial"):
         abstain(few.queries, few.targets, [rows.tolist() for rows in few.relevant], metric="cosine")
-
-
-def test_tune_says_which_threshold_answers_how_many():
-    options = {"corrections": ["none", "csls"], "seeds": 2}
-    found = tune(HUBBY.queries, HUBBY.targets, RIGHT, accuracy=0.8, **options)
-    assert found.abstention.correction.split()[0] == found.correction
-    assert any("min_confidence" in note and "80 % right, 90 % sure" in note for note in found.notes)
-    kept = found.abstention.confidence.guaranteed
-    assert 0 < kept.share < found.abstention.confidence.answered
-    surer = tune(HUBBY.queries, HUBBY.targets, RIGHT, accuracy=0.8, sure=0.999, **options)
-    assert surer.abstention.confidence.guaranteed.share < kept.share
-    assert tune(HUBBY.queries, HUBBY.targets, RIGHT, **options).abstention is None
 
 
 def test_promise_counts_each_query_once_and_says_how_many_are_lacking():

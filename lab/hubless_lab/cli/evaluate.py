@@ -291,7 +291,7 @@ def _attribute(payload: Path | None, column: str | None, groups: Path | None, to
 
 
 _SHOWN = 10
-_OPTIONS = ("queries", "targets", "relevant", "grids", "accuracy")
+_OPTIONS = ("queries", "targets", "relevant", "grids")
 
 
 def tune_command(
@@ -303,10 +303,6 @@ def tune_command(
     ] = None,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the file for `build --correction`: .json.")
-    ] = None,
-    accuracy: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="Also find the confidence from which on this share of answers is right."),
     ] = None,
     set_: SetOption = None,
     json_: JsonOption = False,
@@ -325,9 +321,7 @@ def tune_command(
     if queries is None or targets is None:
         missing = "--targets" if targets is None else "--queries"
         raise typer.BadParameter("give --queries and --targets", param_hint=missing)
-    tuned = tune(
-        queries, targets, relevant, grids=_grids(grid or []), accuracy=accuracy, progress=bars_or_lines(), **values
-    )
+    tuned = tune(queries, targets, relevant, grids=_grids(grid or []), progress=bars_or_lines(), **values)
     if output is not None:
         tuned.save(output)
     if json_:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from hubless import measures
 from hubless.corrections.prior import PriorLike
 from hubless.errors import InputError, storage_errors
 from hubless.measures import PairedDifference, paired_difference
-from hubless.measures.confidence.guarantee import SURE
 from hubless.measures.labels import Labels
 from hubless.progress import Progressing, progress_bars
 from hubless.store.durable import replace_text
@@ -20,7 +19,6 @@ from hubless.vectors.arrays import F64, I64, check_at_least
 from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
-from hubless_lab.experiments.abstain import Abstention, abstain
 from hubless_lab.experiments.measured_rows import left_out_note
 from hubless_lab.experiments.methods import Grid, Method, grid_methods, left_out_of_grids
 from hubless_lab.experiments.trials import Pairs, Trial, open_labelled
@@ -44,7 +42,7 @@ class Tuned:
     """The choice, and how good it is on queries that had no part in it.
 
     `gain` is the change of R@1 against raw, of choices made without the fold on which they are measured; `candidates`
-    stand from the simplest to the strongest; `abstention` says at which threshold enough answers are right.
+    stand from the simplest to the strongest.
     """
 
     correction: str
@@ -59,7 +57,6 @@ class Tuned:
     folds: int
     candidates: list[Candidate]
     notes: list[str]
-    abstention: Abstention | None = None
 
     def as_json(self) -> dict[str, Any]:
         evidence = asdict(self)
@@ -86,8 +83,6 @@ def tune(
     folds: int = _FOLDS,
     bank_of_targets: bool = False,
     target_prior: PriorLike | None = None,
-    accuracy: float | None = None,
-    sure: float = SURE,
     progress: Progressing = None,
 ) -> Tuned:
     """Choose the correction that ranks best on labelled queries; `none` unless the gain is real.
@@ -105,8 +100,6 @@ def tune(
     corrections : names of those to try; by default all that fold into the index
     grids : values of parameters to try, by correction, from weak to strong; without `corrections` only these are tried
     seeds, folds : how many splits, and folds of the queries; those with the same relevant target are in one fold
-    accuracy, sure : share of answers that should be right, such as 0.9: also find the confidence from which on that is
-        so, with a chance of `sure`
     """
     check_at_least("folds", folds, 2)
     given = open_labelled(
@@ -140,7 +133,7 @@ def tune(
     numbers = np.stack(_below_best(means, weights), axis=1).tolist()
     candidates = [Candidate(method.label, *row) for method, row in zip(methods, numbers, strict=True)]
     notes = left_out_note(pairs.left_out.tolist(), len(pairs.queries)) + left_out_of_grids(grids or {}, smallest)
-    tuned = Tuned(
+    return Tuned(
         correction=methods[chosen].name,
         parameters=dict(methods[chosen].parameters),
         why=why,
@@ -154,10 +147,6 @@ def tune(
         candidates=candidates,
         notes=notes,
     )
-    if accuracy is not None:
-        made = abstain(given, correction=methods[chosen], seeds=seeds, accuracy=accuracy, sure=sure, progress=progress)
-        tuned = replace(tuned, abstention=made, notes=[*notes, made.threshold_sentence()])
-    return tuned
 
 
 def best_setting(hits: F64, weights: F64) -> int:
