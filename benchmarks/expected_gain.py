@@ -1,4 +1,4 @@
-"""What `diagnose` says of a gain without labels, and what comes: `python -m benchmarks.expected_gain [FOLDER ...]`.
+"""The words of `diagnose` on a gain without labels, and what comes: `python -m benchmarks.expected_gain [FOLDER ...]`.
 
 Folders are those of `benchmarks.real_sets`; right targets are all of `rel_q.npy` and `rel_t.npy` where these are, and
 `user.npy` holds users apart, who are asked for or in the bank. From each set more are made: the other way round, and
@@ -200,12 +200,12 @@ def measure(folders: Sequence[Path], output: Path) -> None:
 
 
 def came(row: Mapping[str, Any]) -> str:
-    """What came, in words of the table."""
+    """Return what came, in words of the table."""
     return "< 1" if row["change"] < LITTLE else "> 2" if row["change"] > MUCH else "1 to 2"
 
 
 def is_kept(row: Mapping[str, Any]) -> bool:
-    """Whether a word holds that promises something."""
+    """Return whether a word holds that promises something."""
     return bool(row["change"] < LITTLE if row["word"] == "nothing" else row["change"] > MUCH)
 
 

@@ -1,4 +1,4 @@
-"""What 50 or 100 labelled queries save as a gate, and cost: `python -m benchmarks.label_gate FOLDER [FOLDER ...]`.
+"""The points that labelled queries save as a gate, and cost: `python -m benchmarks.label_gate FOLDER [FOLDER ...]`.
 
 Folders are those of `benchmarks.real_sets`; kinds of banks those of `benchmarks.foreign_banks`. Besides, a folder may
 have all pairs of a query and a right target (`rel_q.npy`, `rel_t.npy`), how often each query was asked (`count.npy`:

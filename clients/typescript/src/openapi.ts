@@ -152,15 +152,6 @@ export interface components {
             /** @description Its name, with dots: `correction.details.temperature`. */
             field: string;
         };
-        /** @description What was asked, in one of the forms that a query has. */
-        ClickedQuery: {
-            /** @description A picture, for collections whose encoder takes pictures. */
-            image?: string | null;
-            /** @description A text, for collections that have an encoder. */
-            text?: string | null;
-            /** @description A vector, as long as the collection's dim. */
-            vector?: components["schemas"]["QueryVector"] | null;
-        };
         /** @description Result of telling what people clicked. It is on the disk. */
         ClicksAnswer: {
             collection: string;
@@ -602,7 +593,7 @@ export interface components {
             /** @description The version whose targets were scanned. */
             version: string;
         };
-        /** @description What labelled queries, none of them in the bank, say of the correction. */
+        /** @description The verdict of labelled queries, none of them in the bank, on the correction. */
         LabelsRecord: {
             /** @description The same with it. */
             corrected: number;
@@ -1001,6 +992,15 @@ export interface components {
             /** @description Where the target stands, from 1. */
             rank: number;
         };
+        /** @description A query in one of its forms. */
+        QueryForms: {
+            /** @description A picture, for collections whose encoder takes pictures. */
+            image?: string | null;
+            /** @description A text, for collections that have an encoder. */
+            text?: string | null;
+            /** @description A vector, as long as the collection's dim. */
+            vector?: components["schemas"]["QueryVector"] | null;
+        };
         /** @description A target that was found. */
         QueryHit: {
             /** @description Only if asked for. */
@@ -1295,7 +1295,7 @@ export interface components {
             client?: string | null;
             /** @description Its rank in the answer, from 1. */
             position?: number | null;
-            query: components["schemas"]["ClickedQuery"];
+            query: components["schemas"]["QueryForms"];
             target: components["schemas"]["StoredId"];
         };
         /** @description A kind of index that was built to see how fast it is, of a sample of the targets or of all. */

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from hubless.builder.banks.far_away import spread_of
 from hubless.vectors.arrays import F32, unit_rows
 from hubless.vectors.comparing import comparison
 from hubless.vectors.sources import VectorSource, in_memory, sample
@@ -31,9 +30,7 @@ class Likeness:
         made = comparison(metric)
         if not made.lifted:
             return cls(metric, targets.name, NEAR_DUPLICATE)
-        rows = made.plain(in_memory(sample(targets, ROWS))).astype(np.float64)
-        spread = float(np.square(rows - rows.mean(axis=0)).sum(axis=1).mean())
-        return cls(metric, targets.name, (NEAR_DUPLICATE - 1) * spread)
+        return cls(metric, targets.name, (NEAR_DUPLICATE - 1) * spread_of(made.plain(in_memory(sample(targets, ROWS)))))
 
     def asking(self, rows: F32) -> F32:
         """Return compared targets (m, d) that ask for those like them."""

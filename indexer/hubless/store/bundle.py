@@ -263,7 +263,7 @@ SaidByLabels = Literal["harm", "no harm", "too few"]
 
 
 class LabelsRecord(_Record):
-    """What labelled queries, none of them in the bank, say of the correction."""
+    """The verdict of labelled queries, none of them in the bank, on the correction."""
 
     said: SaidByLabels
     queries: int

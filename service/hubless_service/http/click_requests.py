@@ -5,24 +5,13 @@ from typing import Annotated
 from pydantic import ConfigDict
 
 from hubless_service.http import values
-from hubless_service.http.requests import PARTS_OF_REQUESTS, RequestModel, Text
-
-
-class ClickedQuery(RequestModel):
-    """What was asked, in one of the forms that a query has."""
-
-    vector: values.QueryVector | None = None
-    """A vector, as long as the collection's dim."""
-    text: Text | None = None
-    """A text, for collections that have an encoder."""
-    image: values.PictureBytes | None = None
-    """A picture, for collections whose encoder takes pictures."""
+from hubless_service.http.requests import PARTS_OF_REQUESTS, QueryForms, RequestModel, Text
 
 
 class ToldClick(RequestModel):
     """A target that somebody chose among the hits of a query."""
 
-    query: ClickedQuery
+    query: QueryForms
     target: values.StoredId
     position: Annotated[int, values.whole("max_depth")] | None = None
     """Its rank in the answer, from 1."""
@@ -41,4 +30,4 @@ class ClicksRequest(RequestModel):
     """At most 1,000."""
 
 
-PARTS_OF_REQUESTS |= {ClicksRequest: ("clicks", ToldClick), ToldClick: ("query", ClickedQuery)}
+PARTS_OF_REQUESTS |= {ClicksRequest: ("clicks", ToldClick), ToldClick: ("query", QueryForms)}

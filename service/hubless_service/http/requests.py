@@ -121,7 +121,18 @@ class BinaryRequest(QueryOptions):
     dim: values.Dimension = None
 
 
-class QueryRequest(QueryOptions):
+class QueryForms(RequestModel):
+    """A query in one of its forms."""
+
+    vector: values.QueryVector | None = None
+    """A vector, as long as the collection's dim."""
+    text: Text | None = None
+    """A text, for collections that have an encoder."""
+    image: values.PictureBytes | None = None
+    """A picture, for collections whose encoder takes pictures."""
+
+
+class QueryRequest(QueryForms, QueryOptions):
     """A query: either a vector, a text, a picture or the id of a stored target, and options."""
 
     model_config = ConfigDict(
@@ -131,12 +142,6 @@ class QueryRequest(QueryOptions):
     )
     kinds = (JSON, BINARY)
     large = True
-    vector: values.QueryVector | None = None
-    """A vector, as long as the collection's dim."""
-    text: Text | None = None
-    """A text, for collections that have an encoder."""
-    image: values.PictureBytes | None = None
-    """A picture, for collections whose encoder takes pictures."""
     id: values.StoredId | None = None
     """A stored target, to find more like it: asked with its vector, and itself left out."""
     filter: values.FilterJson | None = None

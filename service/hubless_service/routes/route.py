@@ -4,7 +4,7 @@ FastAPI makes the contract from the signatures. It would solve dependencies at t
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_type_hints
@@ -25,7 +25,7 @@ from hubless_service.http.values import Subject
 from hubless_service.observing.metrics import Metrics
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import Slot
-from hubless_service.settings import Settings
+from hubless_service.settings import Role, Settings
 
 _log = logging.getLogger("hubless.requests")
 
@@ -91,16 +91,13 @@ async def _writable(call: Call, collection: str) -> hubless.Collection:
     return held
 
 
-async def _administered(call: Call, collection: str) -> hubless.Collection:
-    held = await readable_collection(call, collection)
-    check_role(call, "admin")
-    return held
+def _needing(role: Role) -> Callable[..., Awaitable[hubless.Collection]]:
+    async def found(call: Call, collection: str) -> hubless.Collection:
+        held = await readable_collection(call, collection)
+        check_role(call, role)
+        return held
 
-
-async def _told(call: Call, collection: str) -> hubless.Collection:
-    held = await readable_collection(call, collection)
-    check_role(call, "write")
-    return held
+    return found
 
 
 async def _creator(call: Call, collection: str) -> Access:
@@ -119,9 +116,9 @@ Held = Annotated[hubless.Collection, Depends(readable_collection)]
 """The collection of the path, as it is served."""
 Writable = Annotated[hubless.Collection, Depends(_writable)]
 """The same, for requests that may write."""
-Administered = Annotated[hubless.Collection, Depends(_administered)]
+Administered = Annotated[hubless.Collection, Depends(_needing("admin"))]
 """The same, for requests that may administer."""
-Told = Annotated[hubless.Collection, Depends(_told)]
+Told = Annotated[hubless.Collection, Depends(_needing("write"))]
 """The same, for requests that tell what people do, and leave it as it is."""
 ShelfPlace = Annotated[tuple[str, Slot], Depends(_slot)]
 """The collection of the path by its own name, and its place on the shelf; it may be one that cannot be served."""

@@ -130,8 +130,7 @@ def _patch(points: Sequence[PointToPatch], ids: pa.Array, transaction: Transacti
 
 
 def _delete(ids: Sequence[str | int], transaction: Transaction) -> Planned:
-    found = [wanted for wanted, there in zip(ids, transaction.have(ids), strict=True) if there]
-    return (Remove(id_array(found, "ids")) if found else None), {"deleted": len(found)}
+    return _removed([wanted for wanted, there in zip(ids, transaction.have(ids), strict=True) if there])
 
 
 def delete_one(wanted: str | int, transaction: Transaction) -> Planned:
@@ -143,7 +142,10 @@ def delete_one(wanted: str | int, transaction: Transaction) -> Planned:
 
 def _delete_matches(filter: Filter, transaction: Transaction) -> Planned:
     collection = transaction.collection()
-    found = collection.ids(collection.matches(filter).rows)
+    return _removed(collection.ids(collection.matches(filter).rows))
+
+
+def _removed(found: Sequence[str | int]) -> Planned:
     return (Remove(id_array(found, "ids")) if found else None), {"deleted": len(found)}
 
 

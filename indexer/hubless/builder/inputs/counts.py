@@ -1,4 +1,4 @@
-"""How often each query of a bank was asked: a table of distinct queries has it as a column."""
+"""The number of times that each query of a bank was asked: a table of distinct queries has it as a column."""
 
 import numpy as np
 import pyarrow as pa

@@ -112,7 +112,7 @@ def fit_version(
         fitted_queries=split.others.shape[0],
     )
     draft = index_version(corrected, found.found(1)[1], hubness, fitting, tuning, bench)
-    chosen = None if vectors.live_queries is None else _strength(vectors.live_queries, draft, steps)
+    chosen = _strength(vectors.live_queries, draft, steps)
     ranker = Ranker(draft.targets, draft.query_time)
     strength = strength or first_strength(
         chosen, targets, None if recipe.correction in (GIVEN, "none") else recipe.metric
@@ -198,7 +198,9 @@ def _check_live(vectors: BuildVectors, metric: str) -> None:
         )
 
 
-def _strength(live_queries: VectorSource, draft: VersionDraft, steps: Steps) -> ChosenStrength:
+def _strength(live_queries: VectorSource | None, draft: VersionDraft, steps: Steps) -> ChosenStrength | None:
+    if live_queries is None:
+        return None
     steps.step("choosing the strength")
     ranker = Ranker(draft.targets, draft.query_time)
     queries = in_memory(sample(live_queries, MOST_LIVE))
