@@ -15,7 +15,7 @@ from hubless.measures.significance import PairedDifference, paired_difference
 from hubless.search.scores.fitted_lists import HUBS, NO_HUBS, first_overdispersion
 from hubless.search.scores.logged_lists import ScoreLists
 from hubless.search.scores.score_correction import ScoreCorrection
-from hubless.vectors.arrays import F64, I64
+from hubless.vectors.arrays import I64
 
 FIRST = 10
 """Hits of a list that count: what people see."""
@@ -138,16 +138,8 @@ def _tops(lists: ScoreLists, distance: bool) -> tuple[list[I64], list[I64]]:
     for part in (half, ~half):
         fitted = ScoreCorrection.of(lists.taken(np.flatnonzero(~part)), distance=distance)
         for row in np.flatnonzero(part).tolist():
-            corrected[row] = _corrected(lists, row, fitted.values)[:FIRST]
+            corrected[row] = lists.ordered(row, fitted.values)[:FIRST]
     return raw, corrected
-
-
-def _corrected(lists: ScoreLists, row: int, offsets: F64) -> I64:
-    """Return the items of a list by its corrected scores. Offsets of items that the other half lacks are smallest."""
-    hits = slice(int(lists.starts[row]), int(lists.starts[row + 1]))
-    columns = lists.columns[hits].astype(np.int64)
-    order: I64 = columns[np.argsort(offsets[columns] - lists.scores[hits], kind="stable")]
-    return order
 
 
 def _absent(ids: Sequence[Any], known: set[Any]) -> list[Any]:

@@ -252,9 +252,7 @@ def _evenness(lists: ScoreLists, correction: ScoreCorrection) -> ChosenStrength:
     offsets = np.array([correction.offsets.get(each, correction.smallest) for each in lists.ids.to_pylist()])
     answers = np.full((len(STRENGTHS), lists.count, _FOUND), -1)
     for row in range(lists.count):
-        hits = slice(int(lists.starts[row]), int(lists.starts[row + 1]))
-        columns = lists.columns[hits]
         for place, strength in enumerate(STRENGTHS):
-            best = np.argsort(strength * offsets[columns] - lists.scores[hits], kind="stable")[:_FOUND]
-            answers[place, row, : len(best)] = columns[best]
+            best = lists.ordered(row, strength * offsets)[:_FOUND]
+            answers[place, row, : len(best)] = best
     return most_even(answers, len(lists.ids))

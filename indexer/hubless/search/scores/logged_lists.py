@@ -57,6 +57,13 @@ class ScoreLists:
         """The number of lists with hits, b."""
         return len(self.starts) - 1
 
+    def ordered(self, row: int, offsets: F64) -> I64:
+        """Return the items of a list, best first by its scores without the offsets (n,) of the items."""
+        hits = slice(int(self.starts[row]), int(self.starts[row + 1]))
+        columns = self.columns[hits].astype(np.int64)
+        order: I64 = columns[np.argsort(offsets[columns] - self.scores[hits], kind="stable")]
+        return order
+
     def taken(self, rows: I64) -> "ScoreLists":
         """Return some of the lists, with all ids."""
         some = ListMatrix(self.starts, self.columns, self.scores, len(self.ids)).taken(rows)
