@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support import small
-from support.segments import sizes
+from support.segments import assert_stamps_stand_once, sizes
 
 import hubless
 from hubless.builder import indexing, lifecycle
@@ -66,9 +66,7 @@ def assert_same(home, before):
     opened = hubless.open(home.path, NAME)
     opened.check_canaries()
     targets = opened.parts.targets
-    stamps = [targets.stamp(row) for row in range(len(targets))]
-    assert stamps == sorted(set(stamps))
-    assert [targets.row_from(*stamp) for stamp in stamps] == list(range(len(targets)))
+    assert_stamps_stand_once(targets)
 
 
 def meanwhile(monkeypatch, work):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support import jobs, shards
 from support.problems import normal
-from support.segments import files_of, sizes
+from support.segments import assert_stamps_stand_once, files_of, sizes
 from support.shards import same_answers
 
 import hubless
@@ -183,9 +183,7 @@ class TestSave:
         save(catalog, add=1, first=7000)
         targets = changed(catalog, add=4, first=8000, remove=[6001]).parts.targets
         assert len(targets.stored) > len(SIZES) + 1
-        stamps = [targets.stamp(row) for row in range(len(targets))]
-        assert stamps == sorted(set(stamps))
-        assert [targets.row_from(*stamp) for stamp in stamps] == list(range(len(targets)))
+        assert_stamps_stand_once(targets)
 
 
 def test_many_small_merges_leave_few_segments_and_write_each_row_a_few_times(tmp_path):
@@ -278,6 +276,4 @@ class TestJob:
             made = jobs.run(folder).manifest
         targets = hubless.open(folder / "catalog", jobs.NAME).parts.targets
         assert (made.job.built, len(targets.stored) > 2) == ("grown", True)
-        stamps = [targets.stamp(row) for row in range(len(targets))]
-        assert stamps == sorted(set(stamps))
-        assert [targets.row_from(*stamp) for stamp in stamps] == list(range(len(targets)))
+        assert_stamps_stand_once(targets)

@@ -34,3 +34,10 @@ def files_of(catalog, name):
 def sizes(manifest):
     """How many rows each segment has, those that are gone too."""
     return [each.count for each in manifest.segments]
+
+
+def assert_stamps_stand_once(targets):
+    """Assert that stamps rise, and that each leads back to its row."""
+    stamps = [targets.stamp(row) for row in range(len(targets))]
+    assert stamps == sorted(set(stamps))
+    assert [targets.row_from(*stamp) for stamp in stamps] == list(range(len(targets)))
