@@ -9,7 +9,7 @@ from support.problems import with_hubs
 import hubless
 from hubless import CORRECTIONS
 from hubless.corrections import registered
-from hubless.corrections.folded.heads import LEAST_COPIES, SHARE, SURE, Heads
+from hubless.corrections.folded.heads import LEAST_COPIES, SURE, Heads
 from hubless.measures.repeats import with_copies
 from hubless.vectors.sources import HeldVectors
 
@@ -58,17 +58,18 @@ def test_only_offsets_of_kept_answers_change_and_they_fall_no_further_than_they_
 
 
 @pytest.mark.parametrize(
-    ("rows", "times"),
-    [(600, int(SHARE * 600) - 5), (100, LEAST_COPIES - 2)],
-    ids=["a small share", "asked a few times"],
+    ("rows", "asked", "heads"),
+    [(590, 31, 1), (590, 30, 0), (100, LEAST_COPIES, 1), (100, LEAST_COPIES - 1, 0)],
+    ids=["a twentieth", "a smaller share", "ten times", "a few times"],
 )
-def test_query_that_is_asked_less_is_no_head(rows, times):
+def test_query_is_a_head_from_a_twentieth_and_ten_times_on(rows, asked, heads):
     bank = PROBLEM.bank[:rows]
     plain = fit(bank).offsets(PROBLEM.targets)
     head = np.flatnonzero(firsts(bank, plain) != RAW[:rows])[0]
-    found = fit(np.concatenate([bank, np.repeat(bank[[head]], times, axis=0)]))
-    assert found.details["heads"] == 0
-    np.testing.assert_allclose(found.offsets(PROBLEM.targets), plain, atol=1e-5)
+    found = fit(np.concatenate([bank, np.repeat(bank[[head]], asked - 1, axis=0)]))
+    assert found.details["heads"] == heads
+    changed = np.abs(found.offsets(PROBLEM.targets) - plain) > 1e-5
+    assert changed.sum() == heads
 
 
 def test_paraphrases_of_a_head_count_together_where_the_bank_is_uneven():

@@ -44,11 +44,12 @@ def test_clicks_are_read_as_they_were_kept_and_those_unlike_the_newest_are_left_
 
 
 def test_client_counts_once_for_a_query_and_a_target_and_for_a_tenth_at_most(tmp_path, add):
+    others = [each._replace(target="another") for each in clicks(PEOPLE)]
     for day in (20, 21):
-        add(clicks(["flood"]) * 1000 + clicks(PEOPLE, 2), day)
-    assert counts(tmp_path) == [1] + [2] * 12
+        add(clicks(["flood"]) * 1000 + clicks(PEOPLE) + clicks(PEOPLE, first=1) + others, day)
+    assert counts(tmp_path) == [1] + [3] * 12
     add(clicks(["flood"], 500))
-    assert counts(tmp_path) == [2] * 13
+    assert counts(tmp_path) == [3] * 12 + [4]
 
 
 def test_ten_clients_are_needed_but_a_key_that_names_nobody_is_believed(tmp_path, add):
