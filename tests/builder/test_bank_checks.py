@@ -50,6 +50,7 @@ def test_other_items_are_refused_where_test_queries_lie_elsewhere():
     queries, others, _ = pairs(900, apart=1.5)
     with pytest.raises(InputError, match="lies with the targets, and apart from the test queries"):
         refuse_targets_for_queries(others[:300], others[300:600], queries[300:600])
+    refuse_targets_for_queries(others[:100], others[300:600], queries[300:600])  # too few to tell
     refuse_targets_for_queries(queries[:300], others[300:600], queries[300:600])
     refuse_targets_for_queries(others[:300], others[300:600], others[600:])
 

@@ -105,6 +105,15 @@ FORMS = {
 }
 
 
+def test_counts_weigh_what_is_found_and_repeated_clicks_of_a_query_are_no_surer(chosen):
+    counts = np.random.default_rng(0).integers(1, 30, 500)
+    record = fit(PAIRS.append_column("count", pa.array(counts))).manifest.clicks
+    assert record.clicks == counts.sum()
+    assert record.found["raw"] == np.average((BANK @ VECTORS.T).argmax(axis=1) == CLICKED, weights=counts)
+    often = fit(pa.concat_tables([PAIRS] * 9)).manifest.clicks
+    assert often.error == pytest.approx(chosen.manifest.clicks.error, rel=0.2)
+
+
 @pytest.mark.parametrize("clicks", FORMS.values(), ids=FORMS)
 def test_forms_of_the_same_clicks_choose_the_same(chosen, clicks):
     index = fit(clicks)
@@ -172,6 +181,13 @@ def test_clicks_that_no_correction_finds_better_serve_raw_and_say_so(caplog):
     assert index.manifest.target_prior is None
 
 
+def test_gain_below_its_error_is_chance():
+    asked, rows = made(16, 60, POPULAR)
+    record = fit([[IDS[row]] for row in rows] + [[]] * 500, np.concatenate([asked, BANK])).manifest.clicks
+    assert record.found["power 1"] > record.found["raw"]
+    assert (record.chosen, record.gain) == ("raw", 0)
+
+
 def test_clicks_on_first_hits_alone_speak_for_no_change():
     first = (BANK @ VECTORS.T).argmax(axis=1)
     shown = pa.table({"query": np.arange(500), "target": [IDS[row] for row in first], "position": [1] * 500})
@@ -209,7 +225,8 @@ def test_one_client_moves_no_target():
     clients = [f"c{row}" for row in range(500)]
     plain = PAIRS.append_column("client", pa.array(clients))
     often = pa.table({"query": np.arange(400), "target": ["t59"] * 400, "client": ["c9999"] * 400})
-    flooded = fit(pa.concat_tables([plain, often]))
+    gone = pa.table({"query": [0], "target": ["gone"], "client": ["c0"]})
+    flooded = fit(pa.concat_tables([gone, plain, often]))
     once = fit(pa.concat_tables([plain, often.slice(0, 1)]))
     np.testing.assert_array_equal(flooded.offsets, once.offsets)
 

@@ -9,6 +9,7 @@ from support.problems import with_hubs
 import hubless
 from hubless import CORRECTIONS
 from hubless.corrections import registered
+from hubless.corrections.folded import auto
 from hubless.corrections.folded.heads import LEAST_COPIES, SURE, Heads
 from hubless.measures.repeats import with_copies
 from hubless.vectors.sources import HeldVectors
@@ -72,7 +73,9 @@ def test_query_is_a_head_from_a_twentieth_and_ten_times_on(rows, asked, heads):
     assert changed.sum() == heads
 
 
-def test_paraphrases_of_a_head_count_together_where_the_bank_is_uneven():
+@pytest.mark.parametrize("most", [1000, 100])
+def test_paraphrases_of_a_head_count_together_where_the_bank_is_uneven(most, monkeypatch):
+    monkeypatch.setattr("hubless.corrections.folded.heads.MOST_HEADS", most)  # of more a sample stands for all
     rng = np.random.default_rng(0)
     (head,) = CHANGED[:1]
     asked = PROBLEM.bank[head] + 0.1 * rng.normal(size=(900, 16)).astype(np.float32)
@@ -82,7 +85,7 @@ def test_paraphrases_of_a_head_count_together_where_the_bank_is_uneven():
     assert firsts(PROBLEM.bank[[head]], offsets)[0] == RAW[head]
     alike = firsts(asked, 0) == RAW[head]
     assert 200 < alike.sum() < 900
-    assert (firsts(asked[alike], offsets) == RAW[head]).all()
+    assert (firsts(asked[alike], offsets) == RAW[head]).mean() >= (1 if most > 900 else 0.9)
 
 
 HUBS = np.argsort(PLAIN[RAW] + PLAIN[firsts(PROBLEM.bank, PLAIN)], kind="stable")[::-1][:60]
@@ -100,6 +103,11 @@ def test_twentieth_that_is_asked_most_keeps_its_first_answers_where_these_are_hu
     np.testing.assert_array_equal(firsts(PROBLEM.bank[MOST_ASKED], offsets), RAW[MOST_ASKED])
     assert (firsts(PROBLEM.bank[MOST_ASKED], PLAIN) != RAW[MOST_ASKED]).mean() > 0.3
     assert set(np.flatnonzero(np.abs(offsets - PLAIN) > 1e-5)) <= set(RAW[MOST_ASKED])
+
+
+def test_sample_of_a_large_log_knows_what_lies_at_hubs_too(monkeypatch):
+    monkeypatch.setattr(auto, "_SAMPLE", 300)
+    assert fit(PROBLEM.bank, COUNTS).details["asked_at_hubs"] > SURE / 2
 
 
 def test_what_is_asked_most_by_chance_keeps_nothing():

@@ -72,6 +72,16 @@ def test_broken_vectors_are_named(given, symptom):
     assert symptom in names(**given)
 
 
+@pytest.mark.parametrize(("quantile", "symptoms"), [(0.75, set()), (0.95, {"wrong-metric"})])
+def test_lengths_are_a_symptom_where_nearly_all_are_shorter_than_those_found_most(quantile, symptoms):
+    found = np.bincount(np.argsort(-BANK @ TARGETS.T)[:, :10].ravel(), minlength=len(TARGETS))
+    lengths = np.sort(np.random.default_rng(1).lognormal(0, 0.4, len(TARGETS)))
+    given = np.empty_like(TARGETS)
+    order = np.argsort(found)
+    given[order] = TARGETS[order] * np.roll(lengths, int((1 - quantile) * len(TARGETS)) - 15)[:, np.newaxis]
+    assert names(targets=given) == symptoms
+
+
 def test_log_that_asks_the_same_again_and_again_has_no_symptom():
     shares = np.arange(1, len(BANK) + 1) ** -1.3
     log = BANK[np.random.default_rng(1).choice(len(BANK), 2000, p=shares / shares.sum())]

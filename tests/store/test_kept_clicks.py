@@ -1,4 +1,5 @@
 import stat
+from contextlib import contextmanager
 from datetime import date
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 
 from hubless.errors import InputError
 from hubless.store import draws, kept_clicks
+from hubless.store.durable import locked
 from hubless.store.kept_clicks import Click, ClickWriter, read_clicks
 from hubless.store.query_sample import SampledQuery, SampleWriter
 
@@ -55,11 +57,11 @@ def test_client_counts_once_for_a_query_and_a_target_and_for_a_tenth_at_most(tmp
 def test_ten_clients_are_needed_but_a_key_that_names_nobody_is_believed(tmp_path, add):
     with pytest.raises(InputError, match=r"clicks: expected a folder .* that has clicks, got none in"):
         read_clicks(tmp_path / "c")
-    add(clicks(PEOPLE[:9], 30))
+    add(clicks(PEOPLE[:9], 60))
     with pytest.raises(InputError, match=r"clicks: expected those of 10 clients, or of a key .*, got of 9"):
         read_clicks(tmp_path / "c")
-    add(clicks([None]) * 50)  # with a tenth of 50 + 9·30 beside them
-    assert counts(tmp_path) == [30] * 9 + [50]
+    add(clicks([None]) * 50)
+    assert counts(tmp_path) == [50] * 10  # 50 is a tenth of 50 + 9·50
 
 
 def test_a_day_is_a_uniform_sample_and_only_the_last_are_written_again_with_each_that_comes(tmp_path, add, monkeypatch):
@@ -99,3 +101,19 @@ def test_forgetting_a_client_forgets_its_clicks_by_whatever_it_is_called(tmp_pat
         SampleWriter(tmp_path).add([SampledQuery("c", "cosine", VECTORS[0], "person 1")], day * DAY)
     assert draws.forget(tmp_path / "c", client) == gone
     assert rows_in(tmp_path / "c" / "clicks.new") == left
+
+
+def test_clicks_that_pass_to_the_other_folder_meanwhile_are_forgotten_too(tmp_path, add, monkeypatch):
+    add(clicks(["person 1"]))
+
+    @contextmanager
+    def late(path):
+        if path.parent.name == "c" and not (tmp_path / "c" / "clicks").exists():
+            add(clicks([None], 300))
+        with locked(path):
+            yield
+
+    SampleWriter(tmp_path).add([SampledQuery("c", "cosine", VECTORS[0], "person 1")], 20 * DAY)
+    monkeypatch.setattr(draws, "locked", late)
+    assert draws.forget(tmp_path / "c", "person 1") == 2
+    assert rows_in(tmp_path / "c" / "clicks") == 300

@@ -48,7 +48,7 @@ def labelled(m, steepness=6.0, seed=0):
 @pytest.mark.parametrize("sure", [0.9, 0.5])
 def test_cut_is_that_of_the_naive_sequence_of_exact_tests(accuracy, digits, sure):
     for seed in range(5):
-        confidence, right = labelled(300, 12, seed)
+        confidence, right = labelled(309, 12, seed)
         confidence = confidence.round(digits)
         found = hubless.guaranteed_cut(confidence, right, accuracy, sure)
         assert (found.threshold, found.share) == pytest.approx(naive(confidence.tolist(), right, accuracy, sure))
