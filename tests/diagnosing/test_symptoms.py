@@ -20,7 +20,9 @@ def names(bank=BANK, targets=TARGETS, metric="cosine", live=None):
     record = check_bank(bank, targets, metric, bank_of_targets=True).record
     _, found = top_k(in_memory(bank), targets, 10)
     occurrence = hubless.measures.k_occurrence(found, targets.shape[0])
-    return {symptom.name for symptom in find_symptoms(bank, targets, metric, record, occurrence, live)}
+    symptoms = find_symptoms(bank, targets, metric, record, occurrence, live)
+    assert len({*symptoms}) == len(symptoms)
+    return {symptom.name for symptom in symptoms}
 
 
 def test_hubs_alone_are_no_symptom_of_broken_vectors():
