@@ -81,6 +81,7 @@ def test_paraphrases_of_a_head_count_together_where_the_bank_is_uneven(most, mon
     asked = PROBLEM.bank[head] + 0.1 * rng.normal(size=(900, 16)).astype(np.float32)
     found = fit(np.concatenate([PROBLEM.bank, asked]))
     assert found.details["unevenness"] > 4.5
+    assert found.details["heads"] >= 1
     offsets = found.offsets(PROBLEM.targets)
     assert firsts(PROBLEM.bank[[head]], offsets)[0] == RAW[head]
     alike = firsts(asked, 0) == RAW[head]
