@@ -33,8 +33,9 @@ def test_bank_that_holds_targets_is_refused_with_advice(bank):
     assert "are targets" in checked(bank, bank_of_targets=True).notes[0]
 
 
-def test_titles_that_people_type_are_noted_and_copies_of_one_are_one():
-    found = checked(np.concatenate([BANK[:160], TARGETS[:40]]))
+@pytest.mark.parametrize("queries", [160, 80])
+def test_titles_that_people_type_are_noted_and_copies_of_one_are_one(queries):
+    found = checked(np.concatenate([BANK[:queries], TARGETS[: queries // 4]]))
     assert found.notes[0].startswith(f"{100 * found.record.among_targets:.3g} % of the different queries are targets")
     assert checked(np.concatenate([BANK, np.repeat(TARGETS[:1], 400, axis=0)])).record.among_targets < 0.01
 
@@ -50,6 +51,7 @@ def test_other_items_are_refused_where_test_queries_lie_elsewhere():
     queries, others, _ = pairs(900, apart=1.5)
     with pytest.raises(InputError, match="lies with the targets, and apart from the test queries"):
         refuse_targets_for_queries(others[:300], others[300:600], queries[300:600])
+    refuse_targets_for_queries(others[:100], others[300:600], queries[300:600])  # too few to tell
     refuse_targets_for_queries(queries[:300], others[300:600], queries[300:600])
     refuse_targets_for_queries(others[:300], others[300:600], others[600:])
 

@@ -6,13 +6,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support import commands, jobs
-from support.hubs import unit
+from support.hubs import pairs, unit
 from support.printed import write_sample
 
 import hubless
+from hubless.builder.inputs.clicks import Clicks
+from hubless.builder.pipeline import click_choice
 from hubless.builder.pipeline.click_choice import POWERS
+from hubless.corrections.fits import fit_each
 from hubless.corrections.prior import click_prior
 from hubless.errors import InputError
+from hubless.kernels.reductions import rankings
 from hubless.store.kept_clicks import Click, ClickWriter
 
 DIM, TARGETS = 16, 60
@@ -54,10 +58,13 @@ def test_prior_of_clicks_is_the_mean_demand_of_gamma_and_poisson():
     whole, half = click_prior(counts), click_prior(counts, 0.5)
     np.testing.assert_allclose(whole.values, counts + 9 / 14)
     np.testing.assert_allclose(half.values, np.sqrt(whole.values))
+    rows = Clicks(np.arange(3), np.array([2, 3, 3]), np.array([2.0, 9, 3]), np.array([False, False, True]))
+    np.testing.assert_allclose(rows.prior(4, 1.0).values, whole.values)  # of first hits a third counts
+    assert whole.taken(np.array([3])).median == whole.median
     assert (whole.median, half.median) == pytest.approx((9 / 14, np.sqrt(9 / 14)))
 
 
-@pytest.mark.parametrize("counts", [[3.0] * 5, [0.0] * 5, [4.0, 6, 3, 7]])
+@pytest.mark.parametrize("counts", [[3.0] * 5, [0.0] * 5, [4.0, 6, 3, 7], [1.0, 3, 5, 7, 9]])
 def test_clicks_that_differ_by_chance_alone_make_no_prior(counts):
     assert click_prior(np.array(counts)) is None
 
@@ -95,8 +102,18 @@ FORMS = {
     "counts": PAIRS.append_column("count", pa.array([1] * 500)),
     "positions of no first hit": PAIRS.append_column("position", pa.array([None, 2] * 250)),
     "one that names what is gone": pa.concat_tables([PAIRS, pa.table({"query": [7], "target": ["gone"]})]),
+    "clients that nobody names": PAIRS.append_column("client", pa.array([None] * 500, "string")),
     "a client each": PAIRS.append_column("client", pa.array([f"c{row}" for row in range(500)])),
 }
+
+
+def test_counts_weigh_what_is_found_and_repeated_clicks_of_a_query_are_no_surer(chosen):
+    counts = np.random.default_rng(0).integers(1, 30, 500)
+    record = fit(PAIRS.append_column("count", pa.array(counts))).manifest.clicks
+    assert record.clicks == counts.sum()
+    assert record.found["raw"] == np.average((BANK @ VECTORS.T).argmax(axis=1) == CLICKED, weights=counts)
+    often = fit(pa.concat_tables([PAIRS] * 9)).manifest.clicks
+    assert often.error == pytest.approx(chosen.manifest.clicks.error, rel=0.2)
 
 
 @pytest.mark.parametrize("clicks", FORMS.values(), ids=FORMS)
@@ -166,27 +183,50 @@ def test_clicks_that_no_correction_finds_better_serve_raw_and_say_so(caplog):
     assert index.manifest.target_prior is None
 
 
+def test_gain_below_its_error_is_chance():
+    asked, rows = made(16, 60, POPULAR)
+    record = fit([[IDS[row]] for row in rows] + [[]] * 500, np.concatenate([asked, BANK])).manifest.clicks
+    assert record.found["power 1"] > record.found["raw"]
+    assert (record.chosen, record.gain) == ("raw", 0)
+
+
 def test_clicks_on_first_hits_alone_speak_for_no_change():
-    first = (BANK @ VECTORS.T).argmax(axis=1)
-    shown = pa.table({"query": np.arange(500), "target": [IDS[row] for row in first], "position": [1] * 500})
-    assert fit(shown).manifest.clicks.chosen == "raw"
+    assert fit(PAIRS.append_column("position", pa.array([1] * 500))).manifest.clicks.chosen == "raw"
 
 
-def test_copies_of_a_query_are_in_one_half():
-    """Each query has a target of its own: of others it says nothing, and its copies would say all."""
-    bank, rows = made(4, TARGETS, np.ones(TARGETS), noise=0.4)
-    times = np.random.default_rng(5).permutation(POPULAR * 200).astype(int) + 1
-    copies = np.repeat(np.arange(TARGETS), times)
-    record = fit([[IDS[row]] for row in rows[copies]], bank[copies]).manifest.clicks
-    assert record.queries == TARGETS
-    assert record.chosen == "raw"
+def test_queries_that_check_a_choice_and_their_copies_taught_nothing_of_it(monkeypatch):
+    """Each query has a target of its own: of others its clicks say nothing, and its copies would say all."""
+    asked, targets, _ = pairs(300, apart=1.5)
+    times = np.random.default_rng(5).permutation(200 / np.arange(1, 301)).astype(int) + 1
+    copies = np.repeat(np.arange(300), times)
+    banks, checked = [], []
+
+    def fitted(method, given, *rest):
+        banks.append(given[0].take(np.arange(given[0].shape[0])))
+        return fit_each(method, given, *rest)
+
+    def ranked(queries, *rest):
+        checked.append(queries)
+        return rankings(queries, *rest)
+
+    monkeypatch.setattr(click_choice, "fit_each", fitted)
+    monkeypatch.setattr(click_choice, "rankings", ranked)
+    index = hubless.Index(metric="cosine").fit(asked[copies], targets, clicks=[[row] for row in copies.tolist()])
+    record = index.manifest.clicks
+    assert (record.queries, record.chosen) == (300, "no prior")
+    assert record.found["no prior"] > max(record.found[name] for name in POWERS)
+    assert len(np.unique(np.concatenate(checked), axis=0)) == sum(map(len, checked)) == 300
+    for number, bank in enumerate(banks):
+        both = np.concatenate([bank, checked[number // 4]])
+        assert len(np.unique(both, axis=0)) == len(both) == 300
 
 
 def test_one_client_moves_no_target():
     clients = [f"c{row}" for row in range(500)]
     plain = PAIRS.append_column("client", pa.array(clients))
     often = pa.table({"query": np.arange(400), "target": ["t59"] * 400, "client": ["c9999"] * 400})
-    flooded = fit(pa.concat_tables([plain, often]))
+    gone = pa.table({"query": [0], "target": ["gone"], "client": ["c0"]})
+    flooded = fit(pa.concat_tables([gone, plain, often]).append_column("count", pa.array([1] * 501 + [9] * 400)))
     once = fit(pa.concat_tables([plain, often.slice(0, 1)]))
     np.testing.assert_array_equal(flooded.offsets, once.offsets)
 

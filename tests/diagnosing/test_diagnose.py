@@ -13,7 +13,7 @@ from hubless.builder.banks.default_strength import ENOUGH_LABELS
 from hubless.corrections import CORRECTIONS
 from hubless.diagnosing.diagnose import diagnose
 from hubless.diagnosing.gallery import gallery_of, open_gallery
-from hubless.diagnosing.held_out import held_out_rankings
+from hubless.diagnosing.held_out import HeldOut, held_out_rankings
 from hubless.diagnosing.labelled_gain import SPLITS
 from hubless.errors import InputError
 from hubless.measures import k_occurrence, skewness
@@ -114,6 +114,26 @@ def test_without_labels_the_verdict_ends_with_a_word_that_what_labels_measure_ke
     assert least < corrected - raw < most
 
 
+@pytest.mark.parametrize(
+    ("changed", "given_up", "linear", "uneven", "dim", "queries", "outlook"),
+    [
+        (0.0, 0.0, 0.5, 1.0, 64, 60, "nothing"),
+        (0.0, 0.0, 0.5, 1.0, 64, 40, "some"),  # one more would be as many
+        (0.4, 3.0, 0.5, 1.0, 64, 60, "some"),
+        (0.6, 0.9, 0.5, 1.0, 64, 60, "some"),
+        (0.6, 3.0, 0.5, 1.0, 20, 60, "much"),
+        (0.6, 3.0, 0.5, 1.0, 19, 60, "unknown"),
+        (0.6, 1.9, 0.5, 1.0, 64, 60, "unknown"),
+        (0.6, 3.0, 0.2, 1.0, 64, 60, "unknown"),
+        (0.6, 3.0, 0.5, 2.5, 64, 60, "unknown"),
+    ],
+)
+def test_word_follows_what_changes_gives_up_and_leans(changed, given_up, linear, uneven, dim, queries, outlook):
+    rows = np.zeros((queries, dim), np.float32)
+    details = {"linearity": linear, "unevenness": uneven}
+    assert HeldOut(*[rows] * 6, details, changed, given_up).outlook == outlook
+
+
 def test_words_held_in_nine_of_ten_banks_of_real_sets():
     rows = json.loads(expected_gain.KEPT.read_text("utf-8"))["banks"]
     assert len({row["set"] for row in rows}) >= 25
@@ -154,7 +174,7 @@ def by_hand(bank, targets, queries, right, target_bank=None):
 
 @pytest.mark.parametrize("given", [True, False], ids=["the same bank", "no bank"])
 def test_labels_that_are_the_bank_are_split_so_that_none_has_its_own_target_among_those_searched(given):
-    queries, targets, _ = pairs(COUNT, apart=1.5)
+    queries, targets = leaning(3, 12, COUNT)  # where a bank that leaks makes another number
     bank = {"query_bank": queries} if given else {}
     found = hubless.diagnose(targets, **bank, metric="cosine", queries=queries, relevant=np.arange(COUNT))
     hits = []
@@ -168,10 +188,14 @@ def test_labels_that_are_the_bank_are_split_so_that_none_has_its_own_target_amon
     assert f"Measured with your {found.gain.queries} {said}{100 * (corrected - raw):+.1f} points [" in found.verdict[0]
 
 
-def test_labels_that_are_the_bank_and_name_one_target_are_refused():
+def test_labels_that_are_the_bank_and_name_one_target_are_refused_and_splits_that_part_none_count_not():
     queries, targets, _ = pairs(ENOUGH_LABELS)
     with pytest.raises(InputError, match=r"^relevant: expected right targets in either half of the targets.*one targ"):
         hubless.diagnose(targets, metric="cosine", queries=queries, relevant=[0] * len(queries))
+    halves = [np.random.default_rng(seed).permutation(ENOUGH_LABELS)[: ENOUGH_LABELS // 2] for seed in range(SPLITS)]
+    apart = sum(int(np.isin([0, 2], half).sum() == 1) for half in halves)
+    found = hubless.diagnose(targets, metric="cosine", queries=queries, relevant=np.arange(ENOUGH_LABELS) % 2 * 2)
+    assert 0 < found.gain.splits == apart < SPLITS
 
 
 @pytest.mark.parametrize("known", [ENOUGH_LABELS - 1, ENOUGH_LABELS])

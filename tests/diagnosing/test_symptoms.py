@@ -20,7 +20,9 @@ def names(bank=BANK, targets=TARGETS, metric="cosine", live=None):
     record = check_bank(bank, targets, metric, bank_of_targets=True).record
     _, found = top_k(in_memory(bank), targets, 10)
     occurrence = hubless.measures.k_occurrence(found, targets.shape[0])
-    return {symptom.name for symptom in find_symptoms(bank, targets, metric, record, occurrence, live)}
+    symptoms = find_symptoms(bank, targets, metric, record, occurrence, live)
+    assert len({*symptoms}) == len(symptoms)
+    return {symptom.name for symptom in symptoms}
 
 
 def test_hubs_alone_are_no_symptom_of_broken_vectors():
@@ -70,6 +72,16 @@ def popular(rows):
 )
 def test_broken_vectors_are_named(given, symptom):
     assert symptom in names(**given)
+
+
+@pytest.mark.parametrize(("quantile", "symptoms"), [(0.75, set()), (0.95, {"wrong-metric"})])
+def test_lengths_are_a_symptom_where_nearly_all_are_shorter_than_those_found_most(quantile, symptoms):
+    found = np.bincount(np.argsort(-BANK @ TARGETS.T)[:, :10].ravel(), minlength=len(TARGETS))
+    lengths = np.sort(np.random.default_rng(1).lognormal(0, 0.4, len(TARGETS)))
+    given = np.empty_like(TARGETS)
+    order = np.argsort(found)
+    given[order] = TARGETS[order] * np.roll(lengths, int((1 - quantile) * len(TARGETS)) - 15)[:, np.newaxis]
+    assert names(targets=given) == symptoms
 
 
 def test_log_that_asks_the_same_again_and_again_has_no_symptom():

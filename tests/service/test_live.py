@@ -70,14 +70,16 @@ def test_hits_that_were_chosen_do_not_count_as_they_do_not_follow_the_ranking(se
 
 
 def test_filtered_queries_are_compared_under_their_filter_and_those_that_find_nothing_are_not(serve, words, caplog):
+    few, no_hubs = ({"field": "rank", **limit} for limit in ({"lt": 50}, {"gte": catalogs.HUBS}))
     with serve({"words": words}) as (client, _):
-        ask(client, filter={"field": "rank", "eq": -1})
-        ask(client, filter={"field": "rank", "lt": 50})
+        for each in ({"field": "rank", "eq": -1}, few, no_hubs):
+            ask(client, filter=each)
         found = client.get(HUBNESS).json()
-    few = set(words.ids(np.arange(50)))
-    for ranking in RANKINGS:
-        assert {hub["id"] for hub in found[ranking]["hubs"]} <= few
-    assert found["raw"]["queries"] == len(QUERIES)
+    for ranking, strength in zip(RANKINGS, (1, 1, 0), strict=True):
+        rows = [words.query(QUERIES, limit=10, strength=strength, filter=each).rows for each in (few, no_hubs)]
+        skewness = measures.skewness(measures.k_occurrence(np.concatenate(rows), words.count))
+        assert found[ranking]["skewness"] == pytest.approx(skewness, rel=1e-6)
+    assert found["raw"]["queries"] == 2 * len(QUERIES)
     assert "searched again" not in caplog.text
 
 
@@ -214,6 +216,7 @@ def test_answers_of_fewer_hits_than_k_count_as_they_are(banks):
     observe(live, collection, LIVE[:2], limit=3)
     found = live.served(collection)
     assert (found["queries"], sum(hub["occurrence"] for hub in found["hubs"])) == (2, 6)
+    assert found["chance"]["skewness"] == pytest.approx(skewness_by_chance(2, collection.count, 3))
 
 
 async def at_once(work):

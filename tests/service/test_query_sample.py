@@ -145,6 +145,8 @@ def test_what_waits_takes_16_mb_and_the_oldest_give_way():
         waiting.note(number, 10_000)
     assert waiting.due(0.0, last=True) == list(range(5000 - sampling.MOST_BYTES // 10_000, 5000))
     assert waiting.due(0.0, last=True) == []
+    waiting.note("more", 10_000)  # what is written takes no room
+    assert waiting.due(0.0, last=True) == ["more"]
 
 
 @pytest.mark.slow

@@ -1,4 +1,5 @@
 import stat
+from contextlib import contextmanager
 from datetime import date
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 
 from hubless.errors import InputError
 from hubless.store import draws, kept_clicks
+from hubless.store.durable import locked
 from hubless.store.kept_clicks import Click, ClickWriter, read_clicks
 from hubless.store.query_sample import SampledQuery, SampleWriter
 
@@ -44,21 +46,22 @@ def test_clicks_are_read_as_they_were_kept_and_those_unlike_the_newest_are_left_
 
 
 def test_client_counts_once_for_a_query_and_a_target_and_for_a_tenth_at_most(tmp_path, add):
+    others = [each._replace(target="another") for each in clicks(PEOPLE)]
     for day in (20, 21):
-        add(clicks(["flood"]) * 1000 + clicks(PEOPLE, 2), day)
-    assert counts(tmp_path) == [1] + [2] * 12
+        add(clicks(["flood"]) * 1000 + clicks(PEOPLE) + clicks(PEOPLE, first=1) + others, day)
+    assert counts(tmp_path) == [1] + [3] * 12
     add(clicks(["flood"], 500))
-    assert counts(tmp_path) == [2] * 13
+    assert counts(tmp_path) == [3] * 12 + [4]
 
 
 def test_ten_clients_are_needed_but_a_key_that_names_nobody_is_believed(tmp_path, add):
     with pytest.raises(InputError, match=r"clicks: expected a folder .* that has clicks, got none in"):
         read_clicks(tmp_path / "c")
-    add(clicks(PEOPLE[:9], 30))
+    add(clicks(PEOPLE[:9], 60))
     with pytest.raises(InputError, match=r"clicks: expected those of 10 clients, or of a key .*, got of 9"):
         read_clicks(tmp_path / "c")
-    add(clicks([None]) * 50)  # with a tenth of 50 + 9·30 beside them
-    assert counts(tmp_path) == [30] * 9 + [50]
+    add(clicks([None]) * 50)
+    assert counts(tmp_path) == [50] * 10  # 50 is a tenth of 50 + 9·50
 
 
 def test_a_day_is_a_uniform_sample_and_only_the_last_are_written_again_with_each_that_comes(tmp_path, add, monkeypatch):
@@ -98,3 +101,19 @@ def test_forgetting_a_client_forgets_its_clicks_by_whatever_it_is_called(tmp_pat
         SampleWriter(tmp_path).add([SampledQuery("c", "cosine", VECTORS[0], "person 1")], day * DAY)
     assert draws.forget(tmp_path / "c", client) == gone
     assert rows_in(tmp_path / "c" / "clicks.new") == left
+
+
+def test_clicks_that_pass_to_the_other_folder_meanwhile_are_forgotten_too(tmp_path, add, monkeypatch):
+    add(clicks(["person 1"]))
+
+    @contextmanager
+    def late(path):
+        if path.parent.name == "c" and not (tmp_path / "c" / "clicks").exists():
+            add(clicks([None], 300))
+        with locked(path):
+            yield
+
+    SampleWriter(tmp_path).add([SampledQuery("c", "cosine", VECTORS[0], "person 1")], 20 * DAY)
+    monkeypatch.setattr(draws, "locked", late)
+    assert draws.forget(tmp_path / "c", "person 1") == 2
+    assert rows_in(tmp_path / "c" / "clicks") == 300

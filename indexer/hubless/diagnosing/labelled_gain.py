@@ -80,5 +80,5 @@ def labelled_gain(
         raw=float(np.average(raw, weights=times[asked])),
         change=paired_difference(raw, corrected, weights=times[asked]),
         harm=said_by_labels(raw > corrected, corrected > raw) == "harm",
-        splits=SPLITS if own else 0,
+        splits=len(trials) if own else 0,
     )

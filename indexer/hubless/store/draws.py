@@ -171,8 +171,8 @@ def forget(path: str | Path, client: str | None = None) -> int:
         names = {client}
         if (home.parent / SALT).exists():
             names.add(Salt(home.parent).label(client.encode()))
-    clicks = [home / each for each in CLICKS if (home / each).is_dir()]
-    return sum(_forget(each, names) for each in (home, *clicks))
+    places = [home, *(home / each for each in CLICKS)]  # clicks that pass on meanwhile may make the last
+    return sum(_forget(each, names) for each in places if each == home or each.is_dir())
 
 
 def _forget(home: Path, names: set[str] | None) -> int:

@@ -56,6 +56,7 @@ def naive(best, query, level):
 def test_numbers_are_those_of_the_naive_reference(b):
     level = Level(0.03, np.array([0.1, -0.2, 0.05, 0.0], np.float32), 0.25, 0.3, DEPTH, 0.28, 3.0, 0.05)
     best, queries = best_scores(30, b), RNG.normal(size=(30, 4)).astype(np.float32)
+    best[:5, 1:2] = best[:5, :1] - np.float32(1e-6)  # a copy but for rounding
     made = Cut((level, level))
     found = assess(made, best, queries)
     for line in range(30):

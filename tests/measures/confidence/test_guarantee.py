@@ -48,7 +48,7 @@ def labelled(m, steepness=6.0, seed=0):
 @pytest.mark.parametrize("sure", [0.9, 0.5])
 def test_cut_is_that_of_the_naive_sequence_of_exact_tests(accuracy, digits, sure):
     for seed in range(5):
-        confidence, right = labelled(300, 12, seed)
+        confidence, right = labelled(309, 12, seed)
         confidence = confidence.round(digits)
         found = hubless.guaranteed_cut(confidence, right, accuracy, sure)
         assert (found.threshold, found.share) == pytest.approx(naive(confidence.tolist(), right, accuracy, sure))
@@ -99,6 +99,7 @@ def test_first_test_takes_as_many_answers_as_may_have_one_wrong(accuracy, sure, 
 def test_too_few_labels_are_told_with_how_many_more():
     assert labels_needed(0.9) == 57
     assert guaranteed_cut(RNG.random(20), np.ones(20, bool)).more == 37
+    assert guaranteed_cut(-np.arange(30), np.arange(30) != 5).more == 27
     assert guaranteed_cut(RNG.random(300), np.zeros(300, bool)) == hubless.GuaranteedCut(None, 0, 0)
     right = np.arange(200) % 20 > 0  # of the best 38 two are wrong: one is what passes, and four of 114 do
     assert guaranteed_cut(-np.arange(200), right) == hubless.GuaranteedCut(None, 0, 400)
