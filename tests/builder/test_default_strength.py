@@ -94,18 +94,23 @@ def test_raw_stays_until_other_labels_speak(tmp_path):
         ({}, (0.25, "lengths")),
         ({"right": OWN}, (1, "labels")),  # better than at a quarter
         ({"right": POPULAR}, (0, "labels")),
+        ({"right": OWN[::-1]}, (0, "labels")),  # they tell neither way
         ({"live_queries": ASKED[100:]}, (0.25, "lengths")),  # they choose 1, and do not see what is popular
         ({"live_queries": ASKED[100:], "targets": TARGETS}, (1, "live queries")),
         ({"targets": TARGETS}, (1, "default")),
         ({"metric": "cosine"}, (1, "default")),
     ],
 )
-def test_lengths_under_dot_begin_at_a_quarter_until_somebody_knows_more(options, expected):
+def test_lengths_under_dot_begin_at_a_quarter_until_labels_know_more(options, expected):
     right = options.get("right")
     if right is POPULAR:
         options = {"right": np.argmax(LABELLED @ (TARGETS * LENGTHS).T, axis=1)}
-    decided = fit(**{"targets": TARGETS * LENGTHS, "metric": "dot", **options}).manifest.decided
+    index = fit(**{"targets": TARGETS * LENGTHS, "metric": "dot", **options})
+    decided = index.manifest.decided
     assert (decided.value, decided.by) == expected
+    if right is not None:
+        index.calibrate(LABELLED, OWN[::-1])
+        assert index.strength == (1 if right is OWN else 0)  # labels that tell nothing change nothing
     assert any("differ in length" in note for note in decided.notes) == (expected[1] == "lengths")
 
 

@@ -54,7 +54,8 @@ def unlabelled_strength(made: Manifest) -> DecidedStrength:
         given = made.strength_choice is None and made.strength != FULL_STRENGTH
         return DecidedStrength(value=made.strength, by="given" if given else "default")
     if known.by == "labels" and known.labels is not None:
-        return DecidedStrength(value=known.labels.strength)
+        by_lengths = known.labels.strength == WITH_LENGTHS
+        return DecidedStrength(value=known.labels.strength, by="lengths" if by_lengths else "default")
     return DecidedStrength(value=known.value, by=known.by)
 
 
@@ -84,10 +85,11 @@ def judged(found: DecidedStrength, right: Callable[[float], Flags]) -> DecidedSt
     """Return the strength after labels have spoken. `right` says which first answers (m,) are right at a strength.
 
     None of the queries may be in the bank. Full strength follows on that of `lengths` only if it is better by the same
-    test. A strength that is given stays, with a warning.
+    test, and either stays only if it is better than none. A strength that is given stays, with a warning.
     """
     raw = right(0.0)
-    if found.by == "lengths" and said_by_labels(right(FULL_STRENGTH), right(found.value)) == "harm":
+    by_lengths = found.by == "lengths"
+    if by_lengths and said_by_labels(right(FULL_STRENGTH), right(found.value)) == "harm":
         found = DecidedStrength(value=FULL_STRENGTH, by="labels")
     after = right(found.value)
     interval = paired_difference(raw, after).interval
@@ -101,10 +103,12 @@ def judged(found: DecidedStrength, right: Callable[[float], Flags]) -> DecidedSt
         high=interval.high,
     )
     found = found.model_copy(update={"labels": record})
-    if record.said != "harm":
+    doubted = by_lengths and record.said == "no harm" and said_by_labels(after, raw) != "harm"
+    if record.said != "harm" and not doubted:
         return found
+    what = "do not say that the correction helps" if doubted else "say that the correction does harm"
     said = (
-        f"{record.queries:,} labelled queries say that the correction does harm: first answers are right in "
+        f"{record.queries:,} labelled queries {what}: first answers are right in "
         f"{100 * record.raw:.1f} % raw, and in {100 * record.corrected:.1f} % with strength {found.value:g}."
     )
     if found.by == "given":
