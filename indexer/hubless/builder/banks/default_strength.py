@@ -36,7 +36,7 @@ _log = logging.getLogger("hubless.banks")
 def first_strength(chosen: ChosenStrength | None, targets: VectorSource, metric: str | None) -> DecidedStrength:
     """Return the strength that live queries chose; without these 1. It is ¼ at most if lengths may say what is popular.
 
-    Live queries do not see popularity: of ten recommenders under dot they chose 1 for nine, which lost up to 5.5 points.
+    Live queries do not see popularity: for ten recommenders under dot they chose 1, which lost up to 5.5 points.
     No metric: the offsets are given, and lengths say nothing of them.
     """
     by_lengths = metric == "dot" and are_unequal(lengths_of(targets))
