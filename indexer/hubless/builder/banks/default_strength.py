@@ -137,7 +137,7 @@ def asking(found: DecidedStrength, changed: float, given_up: float) -> DecidedSt
     """
     if found.by == "lengths":
         note = f"The targets differ in length, which may say what is popular: the strength is {found.value:g}. "
-        return noted(found, note + _asked("say whether more is better"))
+        return noted(found, note + _asked("say whether more or none is better"))
     if not changed or found.value <= POOR or found.by in {"clicks", "labels"}:
         return found
     if said := question(changed, given_up):
