@@ -94,28 +94,43 @@ def test_raw_stays_until_other_labels_speak(tmp_path):
         ({}, (0.25, "lengths")),
         ({"right": OWN}, (1, "labels")),  # better than at a quarter
         ({"right": POPULAR}, (0, "labels")),
-        ({"live_queries": ASKED[100:]}, (1, "live queries")),
+        ({"right": OWN[::-1]}, (0, "labels")),  # they tell neither way
+        ({"live_queries": ASKED[100:]}, (0.25, "lengths")),  # they choose 1, and do not see what is popular
+        ({"live_queries": ASKED[100:], "targets": TARGETS}, (1, "live queries")),
         ({"targets": TARGETS}, (1, "default")),
         ({"metric": "cosine"}, (1, "default")),
     ],
 )
-def test_lengths_under_dot_begin_at_a_quarter_until_somebody_knows_more(options, expected):
+def test_lengths_under_dot_begin_at_a_quarter_until_labels_know_more(options, expected):
     right = options.get("right")
     if right is POPULAR:
         options = {"right": np.argmax(LABELLED @ (TARGETS * LENGTHS).T, axis=1)}
-    decided = fit(**{"targets": TARGETS * LENGTHS, "metric": "dot", **options}).manifest.decided
+    index = fit(**{"targets": TARGETS * LENGTHS, "metric": "dot", **options})
+    decided = index.manifest.decided
     assert (decided.value, decided.by) == expected
+    if right is not None:
+        index.calibrate(LABELLED, OWN[::-1])
+        assert index.strength == (1 if right is OWN else 0)  # labels that tell nothing change nothing
     assert any("differ in length" in note for note in decided.notes) == (expected[1] == "lengths")
 
 
-@pytest.mark.parametrize(("apart", "asks"), [(3, True), (0, False)])
-def test_labels_are_asked_for_where_most_first_answers_change(apart, asks, caplog):
-    bank, items, _ = pairs(900, apart=apart, common=2)
-    with caplog.at_level(logging.WARNING, "hubless.banks"):
-        notes = fit(bank[:600], targets=items[600:]).manifest.decided.notes
-    assert any("50 labelled queries (`relevant`) would tell which" in note for note in caplog.messages) == asks
-    assert set(notes) <= set(caplog.messages)
-    assert len(notes) == asks
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"apart": 3}, "50 labelled queries (`relevant`) would tell which."),
+        ({"apart": 0}, "50 labelled queries (`relevant`) would tell."),
+        ({"apart": 3, "correction": "none"}, None),
+    ],
+)
+def test_build_without_labels_says_that_nobody_judged_and_warns_where_most_answers_change(options, said, caplog):
+    correction = options.get("correction", "auto")
+    bank, items, _ = pairs(900, apart=options["apart"], common=2)
+    with caplog.at_level(logging.INFO, "hubless.banks"):
+        decided = hubless.Index(correction, metric="cosine").fit(bank[:600], items[600:]).manifest.decided
+    assert [note.endswith(said) for note in decided.notes] == ([] if said is None else [True])
+    levels = [each.levelno for each in caplog.records if each.message in decided.notes]
+    assert levels == ([] if said is None else [logging.WARNING if said.endswith("which.") else logging.INFO])
+    assert said is None or ("Nobody has judged" in decided.notes[0]) == (levels == [logging.INFO])
 
 
 def test_labels_of_a_gate_decide_the_strength_of_a_job(tmp_path):

@@ -13,12 +13,12 @@ from hubless.builder.banks.default_strength import ENOUGH_LABELS
 from hubless.corrections import CORRECTIONS
 from hubless.diagnosing.diagnose import diagnose
 from hubless.diagnosing.gallery import gallery_of, open_gallery
-from hubless.diagnosing.held_out import HeldOut, held_out_rankings
+from hubless.diagnosing.held_out import HeldOut, held_out_rankings, participation_ratio
 from hubless.diagnosing.labelled_gain import SPLITS
 from hubless.errors import InputError
 from hubless.measures import k_occurrence, skewness
 from hubless.measures.by_content import by_content
-from hubless.vectors.sources import ArrayVectors
+from hubless.vectors.sources import ArrayVectors, HeldVectors
 
 COUNT, PAIRS = 300, 600
 
@@ -115,7 +115,7 @@ def test_without_labels_the_verdict_ends_with_a_word_that_what_labels_measure_ke
 
 
 @pytest.mark.parametrize(
-    ("changed", "given_up", "linear", "uneven", "dim", "queries", "outlook"),
+    ("changed", "given_up", "linear", "uneven", "dimensions", "queries", "outlook"),
     [
         (0.0, 0.0, 0.5, 1.0, 64, 60, "nothing"),
         (0.0, 0.0, 0.5, 1.0, 64, 40, "some"),  # one more would be as many
@@ -128,10 +128,21 @@ def test_without_labels_the_verdict_ends_with_a_word_that_what_labels_measure_ke
         (0.6, 3.0, 0.5, 2.5, 64, 60, "unknown"),
     ],
 )
-def test_word_follows_what_changes_gives_up_and_leans(changed, given_up, linear, uneven, dim, queries, outlook):
-    rows = np.zeros((queries, dim), np.float32)
+def test_word_follows_what_changes_gives_up_and_leans(changed, given_up, linear, uneven, dimensions, queries, outlook):
+    rows = np.zeros((queries, 8), np.float32)
     details = {"linearity": linear, "unevenness": uneven}
-    assert HeldOut(*[rows] * 6, details, changed, given_up).outlook == outlook
+    assert HeldOut(*[rows] * 6, details, changed, given_up, dimensions).outlook == outlook
+
+
+def test_much_is_not_said_where_targets_lie_in_few_of_their_dimensions():
+    """There 10 principal components explain all offsets, as with factors of what people like, which lose."""
+    queries, targets = leaning(3, 12, 2 * PAIRS)
+    first = np.linalg.svd(targets - targets.mean(axis=0), full_matrices=False)[2][:10]
+    assert participation_ratio(HeldVectors(targets, "targets")) > 20
+    assert participation_ratio(HeldVectors(targets @ first.T @ first, "targets")) < 10
+    found = hubless.diagnose(targets[:PAIRS] @ first.T @ first, queries[PAIRS:] @ first.T @ first, metric="cosine")
+    assert (found.dim, found.outlook) == (targets.shape[1], "unknown")
+    assert participation_ratio(HeldVectors(np.tile(np.eye(4, dtype=np.float32), (2, 1)), "rows")) == pytest.approx(3)
 
 
 def test_words_held_in_nine_of_ten_banks_of_real_sets():

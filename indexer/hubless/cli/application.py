@@ -148,7 +148,7 @@ def options(
 def _print_warnings() -> None:
     for name in ("hubless.banks", "hubless.labels", "hubless.payload", "hubless.ids"):
         logging.getLogger(name).addHandler(PrintedWarnings())
-    logging.getLogger("hubless.ids").setLevel(logging.INFO)
+        logging.getLogger(name).setLevel(logging.INFO)
 
 
 def main() -> None:
