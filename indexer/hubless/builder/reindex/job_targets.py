@@ -120,10 +120,14 @@ NAME = "query bank"
 
 @dataclass(frozen=True)
 class JobBank:
-    """The query bank (b, d), as it is given, who asked each query, None whoever is believed, and what was left out."""
+    """The query bank (b, d), as it is given, who asked each query, None whoever is believed, and what was left out.
+
+    `counts` (b,) says how often each was asked; live queries, which are thinned, once.
+    """
 
     queries: VectorSource
     clients: list[str | None]
+    counts: I64
     notes: list[str] = field(default_factory=list)
 
 
@@ -142,6 +146,7 @@ def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis |
     parts = list[VectorSource]()
     notes = list[str]()
     whose = list[str | None]()
+    counts = list[I64]()
     for entry in _bank_entries(plan):
         part, clients = open_vectors(entry, NAME, plan)
         if targets is not None and clients is not None:
@@ -153,8 +158,10 @@ def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis |
             notes.append(left.note(entry))
             clients = [clients[row] for row in left.rows.tolist()]
         parts.append(part)
+        counts.append(_counts(entry, plan) if clients is None else np.ones(part.shape[0], np.int64))
         whose += clients or [None] * part.shape[0]
-    return JobBank(parts[0] if len(parts) == 1 else StackedVectors(parts, NAME), whose, notes)
+    queries = parts[0] if len(parts) == 1 else StackedVectors(parts, NAME)
+    return JobBank(queries, whose, np.concatenate(counts), notes)
 
 
 def open_vectors(entry: str, name: str, plan: JobPlan) -> tuple[VectorSource, Sequence[str] | None]:
@@ -178,12 +185,8 @@ def bank_groups(plan: JobPlan, column: str) -> Names:
     return np.concatenate(found)
 
 
-def bank_counts(plan: JobPlan) -> I64 | None:
-    """Return how often each query of the bank was asked, (b,); None for live queries, which are thinned."""
-    paths = [plan.paths[entry] for entry in _bank_entries(plan)]
-    if any(map(_is_sample, paths)):
-        return None
-    return np.concatenate([counts_of(_opened(each, NAME, plan)) for files in paths for each in files])
+def _counts(entry: str, plan: JobPlan) -> I64:
+    return np.concatenate([counts_of(_opened(each, NAME, plan)) for each in plan.paths[entry]])
 
 
 def _opened(path: Path, name: str, plan: JobPlan) -> Items:

@@ -33,7 +33,6 @@ from hubless.builder.pipeline.held_back import naming_held_back
 from hubless.builder.reindex.gates import GateResult, gates_of_files, labelled_pairs, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import (
-    bank_counts,
     bank_groups,
     is_thinned,
     job_targets,
@@ -312,7 +311,7 @@ def _fit(
     vectors = BuildVectors(
         targets=targets,
         query_bank=asked_by(in_memory(bank), bank.name, opened_bank.clients) if is_thinned(plan) else bank,
-        counts=bank_counts(plan),
+        counts=opened_bank.counts,
         target_bank=given["target_bank"],
         live_queries=given["live_queries"],
         clicked=given.get("clicked"),
