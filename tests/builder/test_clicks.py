@@ -150,13 +150,17 @@ def test_file_of_pairs_and_column_of_the_bank_choose_the_same_in_builds(tmp_path
 
 
 def test_job_chooses_by_clicks_and_again_once_they_change(tmp_path):
-    jobs.write(tmp_path, correction={"name": "auto"}, clicks="c.jsonl")
+    bank = small.query_bank()
+    jobs.write(tmp_path, correction={"name": "auto"}, clicks="c.jsonl", query_bank="bank.parquet")
+    pq.write_table(
+        pa.table({"id": [f"q{row}" for row in range(len(bank))], "vector": list(bank)}), tmp_path / "bank.parquet"
+    )
     for count in (40, 30):
-        rows = [json.dumps({"query": row, "target": f"item-{row % 7}"}) for row in range(count)]
+        rows = [json.dumps({"query": f"q{row}", "target": f"item-{row % 7}"}) for row in range(count)]
         (tmp_path / "c.jsonl").write_text("\n".join(rows))
         assert jobs.run(tmp_path).manifest.clicks.clicks == count
     assert not jobs.run(tmp_path).published
-    jobs.rewrite(tmp_path, correction={"name": "auto"})
+    jobs.rewrite(tmp_path, correction={"name": "auto"}, query_bank="bank.parquet")
     assert jobs.run(tmp_path).manifest.clicks is None  # as its file says no more
 
 
@@ -186,6 +190,17 @@ def test_clicks_of_a_service_that_goes_on_are_taken_from_its_folder(tmp_path, mo
         patched.setattr("hubless.builder.inputs.clicks.read_clicks", read)
         assert run().clicks.clicks == 60
     assert run().clicks.clicks == 120
+
+
+def test_candidates_are_fitted_by_the_counts_of_the_bank(chosen):
+    similar = BANK @ VECTORS.T
+    corrected = similar - fit(None).offsets
+    falls = corrected.max(axis=1) - corrected[np.arange(500), similar.argmax(axis=1)]
+    times = np.where(falls == falls.max(), 300, 1)
+    banks = (pa.table({"vector": list(BANK), "count": times}), BANK[np.repeat(np.arange(500), times)])
+    counted, repeated = (fit(VECTOR_PAIRS, bank).manifest.clicks for bank in banks)
+    assert counted == repeated
+    assert counted.found["no prior"] > chosen.manifest.clicks.found["no prior"]  # whose first answers do not stay
 
 
 def test_clicks_that_no_correction_finds_better_serve_raw_and_say_so(caplog):
@@ -239,6 +254,11 @@ def test_one_client_moves_no_target():
         ),
         (PAIRS.append_column("count", pa.array([0] * 500)), {}, "clicks, column count, row 0: expected a number above"),
         (PAIRS.append_column("client", pa.array(["c"] * 500)), {}, "client: expected at least 10 clients"),
+        (
+            "clickd",
+            {},
+            "clicks: expected a file, a folder of the query sample, or a column of the query bank, got clickd",
+        ),
         (PAIRS, {"bank": None}, "query bank: expected example queries"),
     ],
 )

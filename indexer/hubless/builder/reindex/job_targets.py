@@ -1,7 +1,7 @@
 """The targets, the query bank and the target prior that a job gives the next version."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -122,13 +122,14 @@ NAME = "query bank"
 class JobBank:
     """The query bank (b, d), as it is given, who asked each query, None whoever is believed, and what was left out.
 
-    `counts` (b,) says how often each was asked; live queries, which are thinned, once.
+    `counts` (b,) says how often each was asked; live queries, which are thinned, once. `ids` are those of a lone file.
     """
 
     queries: VectorSource
     clients: list[str | None]
     counts: I64
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
+    ids: pa.Array | None
 
 
 def is_thinned(plan: JobPlan) -> bool:
@@ -147,6 +148,7 @@ def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis |
     notes = list[str]()
     whose = list[str | None]()
     counts = list[I64]()
+    ids = list[pa.Array | None]()
     for entry in _bank_entries(plan):
         part, clients = open_vectors(entry, NAME, plan)
         if targets is not None and clients is not None:
@@ -158,10 +160,12 @@ def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis |
             notes.append(left.note(entry))
             clients = [clients[row] for row in left.rows.tolist()]
         parts.append(part)
-        counts.append(_counts(entry, plan) if clients is None else np.ones(part.shape[0], np.int64))
+        opened = [_opened(each, NAME, plan) for each in plan.paths[entry] if clients is None]
+        counts += map(counts_of, opened) if opened else [np.ones(part.shape[0], np.int64)]
+        ids += [each.ids for each in opened]
         whose += clients or [None] * part.shape[0]
     queries = parts[0] if len(parts) == 1 else StackedVectors(parts, NAME)
-    return JobBank(queries, whose, np.concatenate(counts), notes)
+    return JobBank(queries, whose, np.concatenate(counts), notes, ids[0] if len(ids) == 1 else None)
 
 
 def open_vectors(entry: str, name: str, plan: JobPlan) -> tuple[VectorSource, Sequence[str] | None]:
@@ -183,10 +187,6 @@ def bank_groups(plan: JobPlan, column: str) -> Names:
             names = bank_groups_of(_opened(each, NAME, plan), column, f"{entry} ({each.name})")
             found.append(names)
     return np.concatenate(found)
-
-
-def _counts(entry: str, plan: JobPlan) -> I64:
-    return np.concatenate([counts_of(_opened(each, NAME, plan)) for each in plan.paths[entry]])
 
 
 def _opened(path: Path, name: str, plan: JobPlan) -> Items:

@@ -294,7 +294,7 @@ def _fit(
     bank, _ = read_source(opened_bank.queries, metric, OF_QUERIES, folder, held=True, basis=basis)
     clicks = None
     if job.clicks is not None:
-        asked = None if is_thinned(plan) else Items(opened_bank.queries)
+        asked = None if is_thinned(plan) else Items(opened_bank.queries, opened_bank.ids)
         known = KnownItems(targets.shape[0], rows.contents.ids.slice(0, targets.shape[0]))
         clicked, clicks = open_clicks(plan.folder / job.clicks, asked, known)
         given["clicked"], _ = read_source(clicked, metric, OF_QUERIES, folder, held=True, basis=basis)
