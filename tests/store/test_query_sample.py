@@ -7,6 +7,7 @@ import pytest
 
 from hubless.errors import InputError, StorageError
 from hubless.store import query_sample
+from hubless.store.draws import CLICKS
 from hubless.store.query_sample import SampledQuery, SampleWriter, read_sample
 
 NOON = 1_800_000_000 - 1_800_000_000 % 86_400 + 12 * 3600

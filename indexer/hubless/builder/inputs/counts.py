@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from hubless.builder.inputs.items import reading_payload
 from hubless.errors import InputError
-from hubless.vectors.arrays import I64
+from hubless.vectors.arrays import F64, I64
 from hubless.vectors.files import Items
 
 COUNT = "count"
@@ -26,7 +26,7 @@ def counts_of(bank: Items) -> I64:
     name = f"{bank.vectors.name}, column {COUNT}"
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise InputError(name, "numbers", kind)
-    counts = column.cast(pa.float64()).to_numpy()
+    counts: F64 = column.cast(pa.float64()).to_numpy()
     if (wrong := ~((counts >= 1) & (counts <= _MOST) & (np.floor(counts) == counts))).any():
         row = int(np.argmax(wrong))
         expected = "a whole number from 1 on: how often the query was asked"
