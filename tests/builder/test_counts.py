@@ -40,6 +40,11 @@ def test_builds_and_refits_know_counts(tmp_path):
     assert added.correction.details["heads"] == 1
 
 
+def test_diagnosis_by_counts_is_that_of_the_log():
+    found, expected = (hubless.diagnose(PROBLEM.targets, bank, metric="dot") for bank in (table(COUNTS), LOG))
+    assert found.as_json() == expected.as_json()
+
+
 @pytest.mark.parametrize("kind", [pa.float64(), pa.decimal128(21, 2), pa.uint16()])
 def test_whole_numbers_of_any_type_are_counts(kind):
     found = counts_of(open_given(table(pa.array(COUNTS).cast(kind)), "query bank", "dot"))
