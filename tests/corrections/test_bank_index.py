@@ -119,7 +119,7 @@ def test_index_goes_into_a_bundle_and_corrects_what_is_added_later(tmp_path):
     assert manifest.correction.details["bank_recall"] == pytest.approx(fitted.details["bank_recall"])
     opened = hubless.open(tmp_path, "photos")
     opened.add(later, range(200, 300))
-    found = opened.query(PROBLEM.queries, 300)
+    found = opened.query(PROBLEM.queries, 300, strength=1)
     rows = np.array(found.ids)
     raw = np.take_along_axis(naive.similarities(PROBLEM.queries, PROBLEM.targets), rows, axis=1)
     offsets = fitted.offsets(PROBLEM.targets)

@@ -93,7 +93,7 @@ def test_thresholds_are_the_guaranteed_cuts_of_the_labelled_answers():
 
 
 KEPT = {
-    "nothing": (np.zeros(len(LISTS), bool), "none, as no cut keeps more on the 400 labelled queries"),
+    "nothing": (np.zeros(len(LISTS), bool), "none, as no cut keeps even 0.5 on the 400 labelled queries"),
     "most": (np.arange(len(LISTS)) % 3 > 0, "at most 0.6, as no cut keeps more on the 400 labelled queries"),
     "few labels": (np.ones(20, bool), "at most 0.85, or about 37 more labelled queries than the 20"),
 }
@@ -103,7 +103,7 @@ KEPT = {
 def test_promise_that_nothing_keeps_is_refused_with_what_can_be_kept_and_was_warned_of(kind, caplog):
     right, message = KEPT[kind]
     cut = FITTED.calibrate(LISTS[: len(right)], right)
-    assert f"accuracy 0.9 cannot be promised: expected {message} that calibrated confidence" in caplog.text
+    assert f"accuracy 0.9 cannot be promised: {message} that calibrated confidence" in caplog.text
     with pytest.raises(InputError, match=f"^accuracy: expected {message} that calibrated confidence, got 0.9"):
         cut.accept(LISTS[0], 0.9)
     for accuracy in cut.accuracies:

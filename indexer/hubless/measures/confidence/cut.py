@@ -289,15 +289,17 @@ class Cut:
     def told(self) -> Self:
         """Return the cut, and warn if labels cannot promise the usual accuracy."""
         if self.cuts[ACCURACIES.index(_USUAL)] is None:
-            _log.warning(f"accuracy {_USUAL} cannot be promised: expected {self._kept(self.more)}")
+            _log.warning(f"accuracy {_USUAL} cannot be promised: {self._kept(self.more)}")
         return self
 
     def _kept(self, more: int) -> str:
         """Return the promises that there are, and how many more labels may bring a higher one, if any do."""
-        most = f"at most {self.accuracies[-1]:g}" if self.accuracies else "none"
+        most, higher = "none", f"even {ACCURACIES[0]:g}"
+        if self.accuracies:
+            most, higher = f"at most {self.accuracies[-1]:g}", "more"
         if more > 0:
             return f"{most}, or about {more} more labelled queries than the {self.pairs} that calibrated confidence"
-        return f"{most}, as no cut keeps more on the {self.pairs} labelled queries that calibrated confidence"
+        return f"{most}, as no cut keeps {higher} on the {self.pairs} labelled queries that calibrated confidence"
 
 
 def fit_confidence(queries: F32, raw: tuple[F32, F32], full: tuple[F32, F32]) -> Cut:
