@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support import commands, jobs
+from support import commands, jobs, small
 from support.hubs import pairs, unit
 from support.printed import write_sample
 
@@ -13,11 +13,13 @@ import hubless
 from hubless.builder.inputs.clicks import Clicks
 from hubless.builder.pipeline import click_choice
 from hubless.builder.pipeline.click_choice import POWERS
+from hubless.corrections.alone import StandingAlone
+from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.fits import fit_each
 from hubless.corrections.prior import click_prior
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
-from hubless.store.kept_clicks import Click, ClickWriter
+from hubless.store.kept_clicks import Click, ClickWriter, read_clicks
 
 DIM, TARGETS = 16, 60
 run = commands.run
@@ -165,12 +167,57 @@ def test_file_of_pairs_and_column_of_the_bank_choose_the_same_in_builds(tmp_path
 
 
 def test_job_chooses_by_clicks_and_again_once_they_change(tmp_path):
-    jobs.write(tmp_path, correction={"name": "auto"}, clicks="c.jsonl")
+    bank = small.query_bank()
+    jobs.write(tmp_path, correction={"name": "auto"}, clicks="c.jsonl", query_bank="bank.parquet")
+    pq.write_table(
+        pa.table({"id": [f"q{row}" for row in range(len(bank))], "vector": list(bank)}), tmp_path / "bank.parquet"
+    )
     for count in (40, 30):
-        rows = [json.dumps({"query": row, "target": f"item-{row % 7}"}) for row in range(count)]
+        rows = [json.dumps({"query": f"q{row}", "target": f"item-{row % 7}"}) for row in range(count)]
         (tmp_path / "c.jsonl").write_text("\n".join(rows))
         assert jobs.run(tmp_path).manifest.clicks.clicks == count
     assert not jobs.run(tmp_path).published
+    jobs.rewrite(tmp_path, correction={"name": "auto"}, query_bank="bank.parquet")
+    assert jobs.run(tmp_path).manifest.clicks is None  # as its file says no more
+
+
+@pytest.mark.parametrize("by", ["a build", "a job"])
+def test_clicks_of_a_service_that_goes_on_are_taken_from_its_folder(tmp_path, monkeypatch, by):
+    jobs.write(tmp_path, correction={"name": "auto"}, clicks="queries/photos")
+    bank, home = small.query_bank()[:60], tmp_path / "queries"
+
+    def serve(label):
+        write_sample(home, bank + 0.1 * len(label), [label], "photos", 1_800_000_000)
+        kept = [Click(each, f"item-{row % 7}", None, f"{label} {row}") for row, each in enumerate(bank)]
+        ClickWriter(home).add("photos", "cosine", "string", kept, "shop", 1_800_000_000)
+
+    def read(folder):
+        found = read_clicks(folder)
+        serve("later")
+        return found
+
+    def run():
+        if by == "a job":
+            return jobs.run(tmp_path).manifest
+        files = (tmp_path / "items", small.query_bank())
+        return hubless.build(tmp_path / "catalog", "photos", *files, clicks=home / "photos")
+
+    serve("first")
+    with monkeypatch.context() as patched:
+        patched.setattr("hubless.builder.inputs.clicks.read_clicks", read)
+        assert run().clicks.clicks == 60
+    assert run().clicks.clicks == 120
+
+
+def test_candidates_are_fitted_by_the_counts_of_the_bank(chosen):
+    similar = BANK @ VECTORS.T
+    corrected = similar - fit(None).offsets
+    falls = corrected.max(axis=1) - corrected[np.arange(500), similar.argmax(axis=1)]
+    times = np.where(falls == falls.max(), 300, 1)
+    banks = (pa.table({"vector": list(BANK), "count": times}), BANK[np.repeat(np.arange(500), times)])
+    counted, repeated = (fit(VECTOR_PAIRS, bank).manifest.clicks for bank in banks)
+    assert counted == repeated
+    assert counted.found["no prior"] > chosen.manifest.clicks.found["no prior"]  # whose first answers do not stay
 
 
 def test_clicks_that_no_correction_finds_better_serve_raw_and_say_so(caplog):
@@ -247,6 +294,11 @@ def test_one_client_moves_no_target():
         ),
         (PAIRS.append_column("count", pa.array([0] * 500)), {}, "clicks, column count, row 0: expected a number above"),
         (PAIRS.append_column("client", pa.array(["c"] * 500)), {}, "client: expected at least 10 clients"),
+        (
+            "clickd",
+            {},
+            "clicks: expected a file, a folder of the query sample, or a column of the query bank, got clickd",
+        ),
         (PAIRS, {"bank": None}, "query bank: expected example queries"),
     ],
 )
@@ -258,3 +310,61 @@ def test_what_cannot_be_meant_is_refused_with_its_reason(clicks, more, message):
 def test_correction_that_takes_no_prior_is_refused():
     with pytest.raises(InputError, match="clicks: expected none with this correction"):
         hubless.Index("csls", metric="cosine").fit(BANK, VECTORS, ids=IDS, clicks=PAIRS)
+
+
+def prior_of(record):
+    return click_prior(np.bincount(CLICKED, minlength=TARGETS).astype(float), POWERS[record.chosen])
+
+
+OTHERS = made(7, 400, POPULAR)[0]
+
+
+@pytest.mark.parametrize("remove", [1, 40])  # a segment more; or an index that is trained anew
+def test_what_clicks_chose_stays_with_each_target_through_writes_merges_and_refits(tmp_path, remove):
+    first = hubless.build(tmp_path, "c", VECTORS, BANK, ids=IDS, clicks=PAIRS, index="flat")
+    index = hubless.open(tmp_path, "c")
+    index.add(made(8, 1, POPULAR)[0], ids=["new"])
+    index.remove(IDS[5 : 5 + remove])
+    index.save(tmp_path, "c")
+    manifest = hubless.refit(tmp_path, "c", OTHERS)
+    found = hubless.open(tmp_path, "c")
+    assert (manifest.clicks, manifest.target_prior, manifest.decided.by) == (first.clicks, first.target_prior, "clicks")
+    known = prior_of(first.clicks)
+    ids = found.ids(np.arange(found.count))
+    values = [known.usual if each == "new" else known.values[IDS.index(each)] for each in ids]
+    vectors = np.asarray(found.vectors(np.arange(found.count)))
+    given = hubless.Index(metric="cosine").fit(OTHERS, vectors, target_prior=values)
+    np.testing.assert_allclose(found.offsets, given.offsets, atol=1e-5)
+
+
+def test_prior_of_a_file_stays_with_each_target_over_a_refit(tmp_path):
+    hubless.build(tmp_path, "c", VECTORS, BANK, target_prior=POPULAR, index="flat")
+    hubless.refit(tmp_path, "c", OTHERS)
+    expected = hubless.Index(metric="cosine").fit(OTHERS, VECTORS, target_prior=POPULAR)
+    np.testing.assert_allclose(hubless.open(tmp_path, "c").offsets, expected.offsets, atol=1e-5)
+
+
+@pytest.mark.parametrize("given", [(BANK, PAIRS), (None, VECTOR_PAIRS)], ids=["rows of the bank", "vectors"])
+def test_new_clicks_choose_anew_over_a_refit(tmp_path, chosen, given):
+    bank, clicks = given
+    hubless.build(tmp_path, "c", VECTORS, BANK, ids=IDS, target_prior=POPULAR[::-1].copy(), index="flat")
+    manifest = hubless.refit(tmp_path, "c", bank, clicks=clicks)
+    found = hubless.open(tmp_path, "c")
+    assert (manifest.clicks, manifest.target_prior) == (chosen.manifest.clicks, chosen.manifest.target_prior)
+    np.testing.assert_allclose(found.offsets, chosen.offsets, atol=1e-5)
+
+
+def test_refit_without_queries_refuses_clicks_that_name_rows(tmp_path):
+    hubless.build(tmp_path, "c", VECTORS, BANK, ids=IDS, index="flat")
+    with pytest.raises(InputError, match="column query: expected vectors, as the query bank has no rows to be named"):
+        hubless.refit(tmp_path, "c", clicks=PAIRS)
+
+
+def test_prior_of_a_target_whose_offset_was_held_back_is_that_of_later_ones(chosen):
+    fitted = chosen.correction()
+    held = CentredCorrection(fitted.fitted, fitted.constant, StandingAlone(0.5, 0.4))
+    offsets = chosen.offsets.copy()
+    offsets[3] = 0.4 - fitted.constant
+    known = prior_of(chosen.manifest.clicks)
+    expected = np.where(np.arange(TARGETS) == 3, known.usual, known.values)
+    np.testing.assert_allclose(held.prior(VECTORS, offsets, known.usual).values, expected, rtol=1e-4)

@@ -175,12 +175,14 @@ class TestGroups:
             run(shops)
 
 
-def test_counts_of_one_file_are_known_and_each_query_of_another_was_asked_once(folder):
+@pytest.mark.parametrize("once", ["once.npy", f"sample/{NAME}"])
+def test_counts_of_one_file_are_known_and_each_query_of_another_was_asked_once(folder, once):
     bank = small.query_bank()
     pq.write_table(pa.table({"vector": list(bank[:40]), "count": [7] * 40}), folder / "often.parquet")
     np.save(folder / "once.npy", bank[40:])
-    jobs.rewrite(folder, correction=SN, query_bank=["often.parquet", "once.npy"])
-    assert run(folder).manifest.bank.queries == 280 + len(bank) - 40
+    jobs.rewrite(folder, correction=SN, query_bank=["often.parquet", once])
+    others = len(bank) - 40 if once == "once.npy" else len(thinned(folder)[0])
+    assert run(folder).manifest.bank.queries == 280 + others
 
 
 @pytest.mark.parametrize(
@@ -198,9 +200,18 @@ def test_prior_that_cannot_be_is_refused_by_name(folder, prior, correction, mess
         run(folder)
 
 
-def test_collection_that_was_built_with_a_prior_asks_for_one(folder):
-    counts = {"clicks": np.arange(1, 61)}
+CLICKED = pa.table({"query": np.arange(60), "target": [f"item-{row % 7}" for row in range(60)]})
+
+
+@pytest.mark.parametrize(
+    ("built", "asked_for"),
+    [
+        ({"payload": {"clicks": np.arange(1, 61)}, "target_prior": "clicks"}, "target_prior: expected a column"),
+        ({"clicks": CLICKED}, "clicks: expected a table, or target_prior"),
+    ],
+)
+def test_collection_that_was_built_by_what_is_popular_asks_for_it(folder, built, asked_for):
     given = (folder / "catalog", NAME, folder / "items", small.query_bank())
-    hubless.build(*given, correction="sn", payload=counts, target_prior="clicks")
-    with pytest.raises(InputError, match="target_prior: expected a column, as the collection was built"):
+    hubless.build(*given, correction="sn", **built)
+    with pytest.raises(InputError, match=f"{asked_for}, as the collection was built with"):
         run(folder)

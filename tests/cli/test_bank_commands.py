@@ -118,7 +118,7 @@ def test_forget_deletes_those_of_a_client_or_all(run, prepared):
     assert run("bank", "forget", "--queries", home, "--all", "--json").json == {"deleted": 150}
     ended = run("bank", "show", "--queries", home)
     assert ended.code == 1
-    assert "an empty folder" in ended.err
+    assert "one without queries" in ended.err
 
 
 def test_build_makes_a_bank_of_the_payload(run, tmp_path):

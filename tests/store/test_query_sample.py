@@ -7,6 +7,7 @@ import pytest
 
 from hubless.errors import InputError, StorageError
 from hubless.store import query_sample
+from hubless.store.draws import CLICKS
 from hubless.store.query_sample import SampledQuery, SampleWriter, read_sample
 
 NOON = 1_800_000_000 - 1_800_000_000 % 86_400 + 12 * 3600
@@ -160,11 +161,11 @@ def test_reader_leaves_out_what_is_no_sample_and_says_so(tmp_path):
 
 @pytest.mark.parametrize(
     ("place", "received"),
-    [("sample", "a folder of folders: c"), ("empty", "an empty folder"), ("strange", "other files")],
+    [("sample", "a folder of folders: c"), ("empty", "one without queries"), ("strange", "other files")],
 )
 def test_folder_without_live_queries_is_refused_with_what_it_is(tmp_path, place, received):
     add(writer(tmp_path), VECTORS[:5])
-    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / CLICKS[0]).mkdir(parents=True)
     (tmp_path / "strange").mkdir()
     (tmp_path / "strange" / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match=received):

@@ -13,6 +13,7 @@ from hubless.builder.banks.bank_checks import WITHOUT_BANK
 from hubless.builder.banks.default_strength import lasting_strength
 from hubless.builder.index import open_index
 from hubless.builder.inputs.build_inputs import BuildVectors, Contents
+from hubless.builder.inputs.clicks import Clicks, ClicksLike, open_clicks
 from hubless.builder.inputs.counts import counts_of
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping
 from hubless.builder.inputs.priors import column_prior
@@ -276,6 +277,7 @@ def refit(
     bank_order: int | None = None,
     over: str | None = None,
     relevant: Labels | None = None,
+    clicks: ClicksLike | None = None,
     fit_by: str | None = None,
     note: str | None = None,
     clients: Sequence[str | None] | None = None,
@@ -301,6 +303,8 @@ def refit(
     bank_order : kept in the manifest: the number of the bank that was put over HTTP, the time in microseconds
     over : the version that was current then. Another one that was there already was activated since, and is left alone
     relevant : labels of the given queries, as for `hubless.build`; None keeps the calibration, if the correction stays
+    clicks : as for `hubless.build`, by rows or ids of the given queries. They choose anew, in place of a prior that is
+        there. None keeps what the last ones chose, and the prior of each target
     fit_by : as for `hubless.build`; None for that of the collection, "" for one fit for all targets
     note : a sentence that the manifest keeps
     clients : (b,) who asked each of the given queries, None whoever is believed; what few want alone lifts no target
@@ -329,19 +333,26 @@ def refit(
                 if relevant is None
                 else _labels(relevant, items, bank.shape[0], rows.contents.ids, bank_order is not None)
             )
+            targets = rows.vectors(staged.folder)
+            clicked, chosen = (None, None) if clicks is None else _clicks(clicks, items, rows)
             vectors = BuildVectors(
-                targets=rows.vectors(staged.folder),
+                targets=targets,
+                clicked=clicked,
+                clicks=chosen,
                 query_bank=bank,
                 counts=_counts(parts, bank, items),
-                target_prior=_prior(rows),
+                target_prior=_prior(rows, targets) if clicks is None else None,
                 grouping=None if column is None else _grouping(column, rows, items, append),
                 relevant=labels,
                 calibrated=parts.confidence if recipe.correction == before.correction.name else None,
                 basis=parts.basis,
             )
-            recipe.check_inputs(bank, vectors.target_prior, column)
+            recipe.check_inputs(bank, vectors.target_prior, column, clicks=clicks)
             strength = lasting_strength(before, labelled=labels is not None)
             draft = fit_version(vectors, bench, strength=strength, hold_back=True)
+            inputs, kept = before.provenance.inputs, {"target_prior": before.target_prior, "clicks": before.clicks}
+            if clicks is not None:
+                inputs, kept = {name: each for name, each in inputs.items() if name not in kept}, {}
             draft = replace(draft, vectorless=len(rows.bare))
             draft = naming_held_back(draft, rows.contents.ids)
             if note is not None:
@@ -351,11 +362,10 @@ def refit(
             published = staged.publish(
                 draft.manifest(
                     rows.contents,
-                    before.provenance.inputs | {"query_bank": record},
+                    inputs | {"query_bank": record},
                     name,
                     staged.version,
-                    target_prior=before.target_prior,
-                    clicks=before.clicks,
+                    **kept,
                     bank_order=before.bank_order if bank_order is None else bank_order,
                     log_seq=parts.seq,
                     segments=records,
@@ -384,8 +394,6 @@ def check_refittable(made: Manifest, correction: str | None = None) -> None:
         raise InputError("collection", "one without a job file; add the queries to the query_bank of the job", "one")
     if "target_bank" in made.provenance.inputs:
         raise InputError("collection", "one that was built without a target bank; build it again", "one with it")
-    if made.target_prior is not None and made.target_prior.column is None:
-        raise InputError("collection", "one whose target prior is a payload column; build it again", "one from a file")
 
 
 def _fitted_bank(parts: Parts) -> F32 | None:
@@ -472,8 +480,23 @@ def _labels(relevant: Labels, given: Items | None, count: int, ids: pa.Array, or
     return [None] * (count - len(rows)) + rows
 
 
-def _prior(rows: NextTargets) -> TargetPrior | None:
-    record = rows.parts.manifest.target_prior
-    if record is None or record.column is None or rows.payload is None:
+def _prior(rows: NextTargets, targets: VectorSource) -> TargetPrior | None:
+    """Return the prior of the targets (n, d): of their column; without one that which their offsets show."""
+    parts = rows.parts
+    record = parts.manifest.target_prior
+    if record is None:
         return None
-    return column_prior(record.column, rows.payload.slice(0, len(rows.kept)), record.median)
+    if record.column is not None:
+        return column_prior(record.column, rows.payload, record.median).taken(np.arange(len(rows.kept)))
+    prior = parts.correction().prior(targets, parts.targets.offsets(rows.kept), record.median)
+    return replace(prior, values=prior.values.clip(record.smallest, record.largest))
+
+
+def _clicks(given: ClicksLike, bank: Items | None, rows: NextTargets) -> tuple[VectorSource, Clicks]:
+    """Return the queries of clicks, as they are compared, and the clicks."""
+    parts = rows.parts
+    count = len(rows.kept)
+    queries, clicks = open_clicks(given, bank, KnownItems(count, rows.contents.ids.slice(0, count)))
+    if parts.basis is None:
+        check_dim(queries.shape[1], parts.manifest.dim, queries.name, "targets")
+    return as_compared(queries, parts.manifest.metric, parts.basis, OF_QUERIES), clicks

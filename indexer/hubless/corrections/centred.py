@@ -7,10 +7,12 @@ import numpy as np
 
 from hubless.corrections.alone import StandingAlone
 from hubless.corrections.base import FittedCorrection, Rows
+from hubless.corrections.prior import TargetPrior, prior_offsets
 from hubless.corrections.query_time import Details, QueryTime, State, StateArrays
 from hubless.corrections.traits import NO_TRAITS, TargetTraits, offsets_of
+from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, F64
 
 CENTRE, ALONE = "centre", "alone"
 
@@ -46,6 +48,20 @@ class CentredCorrection:
         if self.alone is not None:
             offsets = self.alone.held_back(offsets)
         return (offsets - self.constant).astype(np.float32)
+
+    def prior(self, targets: Rows, offsets: F32, usual: float) -> TargetPrior:
+        """Return the target prior by which targets (n, d) have their offsets (n,).
+
+        `usual` is that of targets whose own nobody knew, and of those whose offset was held back.
+        Raises `InputError` if the prior adds nothing to any, as nothing was corrected.
+        """
+        of_fold = prior_offsets(self.fitted, np.array([np.e * usual]))[0]
+        if not of_fold:
+            raise InputError("collection", "one whose target prior shows in its offsets; build it again", "another")
+        told = offsets + self.constant
+        held = np.zeros(len(told), bool) if self.alone is None else np.isclose(told, self.alone.usual)
+        more: F64 = np.where(held, 0.0, told - offsets_of(self.fitted, targets))
+        return TargetPrior(usual * np.exp(more / of_fold), usual)
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> QueryTime | None:
         return self.fitted.query_time(targets, advance)

@@ -15,6 +15,7 @@ from hubless.builder.banks.bank_checks import (
 )
 from hubless.builder.banks.bank_review import drawn, strength_by_offsets, verdict as verdict_of_live
 from hubless.builder.banks.default_strength import ENOUGH_LABELS
+from hubless.builder.inputs.counts import counts_of
 from hubless.corrections import Details, correction as correction_named
 from hubless.corrections.folded.auto import EVEN
 from hubless.diagnosing.charts import Chart, occurrence_chart
@@ -29,12 +30,13 @@ from hubless.errors import InputError, refuse_given
 from hubless.measures.chance import Chance
 from hubless.measures.labels import Labels
 from hubless.measures.occurrence import most_found
+from hubless.measures.repeats import with_copies
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import Collection
 from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import Metric
-from hubless.vectors.files import Vectors
+from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike
 from hubless.vectors.sources import ArrayVectors, VectorSource
@@ -209,9 +211,13 @@ def check_labels(queries: Vectors | None, relevant: Labels | None) -> None:
 
 
 def bank_of(gallery: Gallery, query_bank: Vectors | None) -> VectorSource:
-    """Return a query bank, None being that within a collection's correction. Raises `InputError` if there is none."""
+    """Return a query bank, None being that within a collection's correction, with how often each query was asked.
+
+    Raises `InputError` if there is none.
+    """
     if query_bank is not None:
-        return gallery.queries(query_bank, "query bank")
+        items = as_items(query_bank, "query bank")
+        return with_copies(gallery.queries(items.vectors, "query bank"), counts_of(items))
     if (kept := _kept_bank(gallery)) is None:
         reason = "none is stored with it" if gallery.collection else "none"
         raise InputError("query bank", f"a query bank for {gallery.name}", reason)

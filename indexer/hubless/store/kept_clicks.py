@@ -100,6 +100,11 @@ def _add(home: Path, fresh: AskedRows) -> None:
     add_asked(home, fresh, SIZE, OF_A_CLIENT, _BELIEVED)
 
 
+def click_files(folder: str | Path) -> list[Path]:
+    """Return the files of clicks in a folder of the query sample; none in another."""
+    return [file for each in CLICKS for file in days_of(Path(folder) / each)]
+
+
 def read_clicks(folder: str | Path) -> pa.Table:
     """Return the clicks that count of a collection in a query sample, in random order.
 

@@ -223,7 +223,8 @@ def _with_people(queries: pa.Table, trusted: Container[str]) -> pa.Table:
 
 
 def _got(found: Sequence[Path]) -> str:
-    folders = [path.name for path in found if path.is_dir()]
+    others = [path for path in found if path.name not in CLICKS and not path.name.startswith(".")]
+    folders = [path.name for path in others if path.is_dir()]
     if folders:
         return f"a folder of folders: {', '.join(folders[:5])}"
-    return "an empty folder" if not [path for path in found if not path.name.startswith(".")] else "other files"
+    return "other files" if others else "one without queries"

@@ -92,11 +92,12 @@ class Inputs:
 
     def seen(self) -> InputStamps:
         """Return stamps of all files, without a sample of live queries: the service goes on writing it."""
-        bank = self.query_bank
-        sampled = isinstance(bank, str | Path) and holds_sample(bank)
-        return InputStamps(
-            **{name: given for name, given in self._files.items() if name != "query_bank" or not sampled}
-        )
+        live = {
+            name
+            for name in ("query_bank", "clicks")
+            if isinstance(given := self._files[name], str | Path) and holds_sample(given)
+        }
+        return InputStamps(**{name: given for name, given in self._files.items() if name not in live})
 
     @property
     def _files(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from hubless.store.draws import CLICKS
 from hubless.store.kept_clicks import read_clicks
 from hubless.vectors.arrays import F64, I64, Flags, to_arrow
 from hubless.vectors.files import Items
-from hubless.vectors.listing import ending_of
+from hubless.vectors.listing import ending_of, is_there
 from hubless.vectors.payload import PayloadLike, as_payload
 from hubless.vectors.readers.columns import Column
 from hubless.vectors.sources import SelectedVectors, VectorSource, as_source
@@ -90,6 +90,8 @@ def _table(given: ClicksLike) -> pa.Table | None:
     first = given[0] if isinstance(given, list) and given else given
     types = None
     if isinstance(given, str | Path):
+        if not is_there(Path(given)):
+            raise InputError("clicks", "a file, a folder of the query sample, or a column of the query bank", given)
         if any((Path(given) / each).is_dir() for each in CLICKS):
             return read_clicks(given)
         types = dict.fromkeys(_PAIR, "string") if ending_of(Path(given)) in _TEXTS else None

@@ -221,7 +221,8 @@ class ReindexJob(_Section):
     live_queries: str | None = None
     """About 200 real ones choose the strength."""
     clicks: str | None = None
-    """Table of clicks, which choose the target prior: `query`, a row of the bank or a vector, and `target`."""
+    """Clicks, which choose the target prior: a table with `query`, a row or id of the bank or a vector, and `target`;
+    or the folder of the query sample."""
     bank_of_targets: bool = False
     target_prior: str | None = Field(default=None, min_length=1)
     """The payload column of how often each target should be found."""

@@ -1,7 +1,7 @@
 """The targets, the query bank and the target prior that a job gives the next version."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -120,11 +120,16 @@ NAME = "query bank"
 
 @dataclass(frozen=True)
 class JobBank:
-    """The query bank (b, d), as it is given, who asked each query, None whoever is believed, and what was left out."""
+    """The query bank (b, d), as it is given, who asked each query, None whoever is believed, and what was left out.
+
+    `counts` (b,) says how often each was asked; live queries, which are thinned, once. `ids` are those of a lone file.
+    """
 
     queries: VectorSource
     clients: list[str | None]
-    notes: list[str] = field(default_factory=list)
+    counts: I64
+    notes: list[str]
+    ids: pa.Array | None
 
 
 def is_thinned(plan: JobPlan) -> bool:
@@ -142,6 +147,8 @@ def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis |
     parts = list[VectorSource]()
     notes = list[str]()
     whose = list[str | None]()
+    counts = list[I64]()
+    ids = list[pa.Array | None]()
     for entry in _bank_entries(plan):
         part, clients = open_vectors(entry, NAME, plan)
         if targets is not None and clients is not None:
@@ -153,8 +160,12 @@ def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis |
             notes.append(left.note(entry))
             clients = [clients[row] for row in left.rows.tolist()]
         parts.append(part)
+        opened = [_opened(each, NAME, plan) for each in plan.paths[entry] if clients is None]
+        counts += map(counts_of, opened) if opened else [np.ones(part.shape[0], np.int64)]
+        ids += [each.ids for each in opened]
         whose += clients or [None] * part.shape[0]
-    return JobBank(parts[0] if len(parts) == 1 else StackedVectors(parts, NAME), whose, notes)
+    queries = parts[0] if len(parts) == 1 else StackedVectors(parts, NAME)
+    return JobBank(queries, whose, np.concatenate(counts), notes, ids[0] if len(ids) == 1 else None)
 
 
 def open_vectors(entry: str, name: str, plan: JobPlan) -> tuple[VectorSource, Sequence[str] | None]:
@@ -176,14 +187,6 @@ def bank_groups(plan: JobPlan, column: str) -> Names:
             names = bank_groups_of(_opened(each, NAME, plan), column, f"{entry} ({each.name})")
             found.append(names)
     return np.concatenate(found)
-
-
-def bank_counts(plan: JobPlan) -> I64 | None:
-    """Return how often each query of the bank was asked, (b,); None for live queries, which are thinned."""
-    paths = [plan.paths[entry] for entry in _bank_entries(plan)]
-    if any(map(_is_sample, paths)):
-        return None
-    return np.concatenate([counts_of(_opened(each, NAME, plan)) for files in paths for each in files])
 
 
 def _opened(path: Path, name: str, plan: JobPlan) -> Items:

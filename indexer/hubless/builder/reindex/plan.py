@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version as installed_version
-from itertools import chain
+from itertools import chain, filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ from hubless.search.writes import KINDS, Put
 from hubless.store import bundle
 from hubless.store.bundle import FileStamp, JobRecord, Manifest, read_manifest
 from hubless.store.catalog import Catalog
+from hubless.store.draws import holds_asked
+from hubless.store.kept_clicks import click_files
 from hubless.vectors.basis import AUTO_DIMS
 from hubless.vectors.listing import files_in, is_folder
 
@@ -113,7 +115,7 @@ def make_plan(job: ReindexJob, folder: Path, catalog: Catalog, *, full: bool = F
     record = base.job if base else None
     files = found_sources(job.targets, folder)
     paths = _bank_paths(job, folder)
-    every = chain(*(file.files for file in files), *paths.values())
+    every = chain(*(file.files for file in files), filterfalse(holds_asked, chain(*paths.values())))
     seen = InputStamps(**{str(number): path for number, path in enumerate(every)})
     with seen.unchanged():
         banks = {name: stamps(some, folder) for name, some in paths.items()}
@@ -179,13 +181,14 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
         raise InputError("dims", f"{base.stored_dim}, {another}", job.dims)
     fit = base.job.fit if base.job else {}
     known = {
-        "target_prior": ("with a prior", None if job.clicks else base.target_prior),
-        "fit_by": ("by groups", base.fit_by),
+        "clicks": ("a table, or target_prior", "with clicks", None if job.target_prior else base.clicks),
+        "target_prior": ("a column", "with a prior", None if job.clicks or base.clicks else base.target_prior),
+        "fit_by": ("a column", "by groups", base.fit_by),
     }
-    for name, (built, record) in known.items():
+    for name, (expected, built, record) in known.items():
         if record is not None and getattr(job, name) is None and not fit.get(name):
             # a fit without it would rank otherwise, and nobody would notice
-            raise InputError(name, f"a column, as the collection was built {built}", "none")
+            raise InputError(name, f"{expected}, as the collection was built {built}", "none")
     if base.own_offsets is not None and "correction" not in job.model_fields_set and not fit.get(GIVEN):
         raise InputError("correction", f"{GIVEN}:COLUMN or another, as the collection was built with {GIVEN}", "none")
     return base
@@ -202,7 +205,10 @@ def _bank_paths(job: ReindexJob, folder: Path) -> dict[str, list[Path]]:
     named = {f"query_bank.{number}": path for number, path in enumerate(job.query_bank)}
     more = {name: getattr(job, name) for name in ("target_bank", "live_queries", "clicks")}
     named |= {name: path for name, path in more.items() if path is not None}
-    found = {name: found_files(path, folder, name) for name, path in named.items()}
+    found = {
+        name: (click_files(folder / path) if name == "clicks" else []) or found_files(path, folder, name)
+        for name, path in named.items()
+    }
     if job.encoder is not None:
         path = folder / job.encoder
         found["encoder"] = files_in(path) if is_folder(path) else [path]
@@ -218,6 +224,7 @@ def _fit_settings(job: ReindexJob, recipe: Recipe) -> dict[str, Any]:
         "target_prior": job.target_prior,
         **({} if recipe.offsets is None else {GIVEN: recipe.offsets}),
         "fit_by": job.fit_by,
+        **({} if job.clicks is None else {"clicks": True}),
     }
 
 

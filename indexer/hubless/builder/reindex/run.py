@@ -33,7 +33,6 @@ from hubless.builder.pipeline.held_back import naming_held_back
 from hubless.builder.reindex.gates import GateResult, gates_of_files, labelled_pairs, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import (
-    bank_counts,
     bank_groups,
     is_thinned,
     job_targets,
@@ -295,7 +294,7 @@ def _fit(
     bank, _ = read_source(opened_bank.queries, metric, OF_QUERIES, folder, held=True, basis=basis)
     clicks = None
     if job.clicks is not None:
-        asked = None if is_thinned(plan) else Items(opened_bank.queries)
+        asked = None if is_thinned(plan) else Items(opened_bank.queries, opened_bank.ids)
         known = KnownItems(targets.shape[0], rows.contents.ids.slice(0, targets.shape[0]))
         clicked, clicks = open_clicks(plan.folder / job.clicks, asked, known)
         given["clicked"], _ = read_source(clicked, metric, OF_QUERIES, folder, held=True, basis=basis)
@@ -312,7 +311,7 @@ def _fit(
     vectors = BuildVectors(
         targets=targets,
         query_bank=asked_by(in_memory(bank), bank.name, opened_bank.clients) if is_thinned(plan) else bank,
-        counts=bank_counts(plan),
+        counts=opened_bank.counts,
         target_bank=given["target_bank"],
         live_queries=given["live_queries"],
         clicked=given.get("clicked"),
