@@ -30,7 +30,7 @@ LEANING, LINEAR, UNEVEN, DIMENSIONS = 2.0, 0.3, 2.0, 20
 and logs of paraphrases 3.4 and 0.7, with an unevenness of 2.1 and more; most fair banks have 1.0 to 1.9. In fewer
 dimensions 10 principal components explain everything. Those of factors of likes by gradient descent are 4 to 15, of
 others that lean 28 and more."""
-SAMPLED = 4096
+_SAMPLED = 4096
 """So many targets tell in how many dimensions they lie."""
 
 
@@ -83,7 +83,7 @@ def held_out_rankings(
     raw, corrected = found.rows
     offsets = np.asarray(centre(found.offsets[0]), np.float32)
     answers = split.rows, split.queries, found.scores[0], raw, corrected
-    dimensions = participation_ratio(sample(targets, SAMPLED))
+    dimensions = participation_ratio(sample(targets, _SAMPLED))
     return HeldOut(*answers, offsets, fitted.details, *found.upheaval(), dimensions)
 
 
