@@ -80,7 +80,8 @@ def test_bank_of_some_topics_is_noted_with_what_to_do():
 def test_repeated_queries_are_noted_from_a_quarter_on():
     assert checked(np.concatenate([BANK[:90], BANK[:30]])).notes == []
     assert checked(np.concatenate([BANK[:90], BANK[:60]])).notes == [
-        "The query bank is a log: 40 % repeat other queries. Each counts once."
+        "The query bank is a log: 40 % repeat other queries. Each counts once; how often it was asked "
+        "says whose first answer is kept."
     ]
 
 
