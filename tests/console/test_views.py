@@ -57,18 +57,21 @@ def test_newcomer_sees_the_largest_hub_corrected_in_three_clicks(visit, server):
     expect(page.locator(f'.side.raw .hit[data-id="{hub}"]')).to_be_visible()
 
 
-def test_live_queries_are_counted_beside_those_of_the_build(visit, server):
-    httpx.post(f"{server}/v1/collections/numbers/query", json={"id": catalogs.LARGEST_ID})
-    page = visit("numbers", "hubs")
-    expect(page.get_by_role("heading", name="Live queries")).to_be_visible()
-    vector = httpx.get(f"{server}/v1/collections/numbers/bank/1").json()["vector"]
-    httpx.post(f"{server}/v1/collections/numbers/query", json={"vector": vector})
-    page.reload()
-    expect(page.get_by_text("Found most often")).to_be_visible()
-    expect(page.get_by_text("Skewness as served")).to_be_visible()
-    expect(page.get_by_text("queries, raw and corrected")).to_have_count(0)  # of a few, their skewness is of chance
-    expect(page.get_by_text("by 1 different query, too few to go by")).to_be_visible()
-    expect(page.get_by_text("clicks or labels tell")).to_be_visible()
+def test_live_queries_are_counted_beside_those_of_the_build(visit, console):
+    with console(catalogs.build) as base:
+        numbers = f"{base}/v1/collections/numbers"
+        httpx.post(f"{numbers}/query", json={"id": catalogs.LARGEST_ID})
+        page = visit("numbers", "hubs", base=base)
+        expect(page.get_by_role("heading", name="Live queries")).to_be_visible()
+        vector = httpx.get(f"{numbers}/bank/1").json()["vector"]
+        httpx.post(f"{numbers}/query", json={"vector": vector})
+        page.reload()
+        expect(page.get_by_text("Found most often")).to_be_visible()
+        expect(page.get_by_text("Skewness as served")).to_be_visible()
+        # of a few, their skewness is of chance
+        expect(page.get_by_text("queries, raw and corrected")).to_have_count(0)
+        expect(page.get_by_text("by 1 different query, too few to go by")).to_be_visible()
+        expect(page.get_by_text("clicks or labels tell")).to_be_visible()
 
 
 def test_hubs_show_the_kept_scan(visit, console):
