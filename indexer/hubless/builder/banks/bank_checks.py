@@ -187,8 +187,8 @@ def _notes(bank: BankRecord) -> list[str]:
         notes += narrow_notes(bank)
     if bank.repeated > MOST_REPEATED:
         notes.append(
-            f"The query bank is a log: {100 * bank.repeated:.0f} % repeat other queries. Each counts once; how often it "
-            "was asked says whose first answer is kept."
+            f"The query bank is a log: {100 * bank.repeated:.0f} % repeat other queries. Each counts once; how often "
+            "it was asked says whose first answer is kept."
         )
     if bank.relative_length is not None and not 1 / OTHER_LENGTH < bank.relative_length < OTHER_LENGTH:
         notes.append(
