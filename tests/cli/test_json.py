@@ -15,7 +15,7 @@ def test_every_command_takes_json_and_shows_no_type_of_a_flag(run, command):
 @pytest.mark.parametrize("command", WORDS)
 def test_json_is_one_document_and_all_that_is_printed(run, command, prepared):
     ended = run(*command.split(), *words(command, prepared), "--json")
-    asked = re.sub(r"warning: .* labelled queries .* would tell.*\.\n", "", ended.err)
+    asked = re.sub(r"(note|warning): .*labelled queries.* would tell.*\.\n", "", ended.err)
     assert (ended.code, asked) == (0, "")
     assert isinstance(json.loads(ended.out), dict)
 

@@ -7,6 +7,7 @@ import json
 import re
 
 import httpx
+import orjson
 import pytest
 from support.catalogs import DIM
 from support.contract import Contract, code_of
@@ -120,7 +121,7 @@ def test_answers_are_compact_json_of_a_known_length(http):
     answer = http.post(QUERY, content=GOOD, headers={"content-type": "application/json"})
     assert answer.headers["content-type"] == "application/json"
     assert int(answer.headers["content-length"]) == len(answer.content)
-    assert answer.content == json.dumps(answer.json(), separators=(",", ":")).encode()
+    assert answer.content == orjson.dumps(answer.json())
 
 
 def test_server_does_not_tell_its_software(http):

@@ -328,13 +328,9 @@ def refit(
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
             rows.contents.write(staged.folder)
-            labels = (
-                None
-                if relevant is None
-                else _labels(relevant, items, bank.shape[0], rows.contents.ids, bank_order is not None)
-            )
+            labels = _labels(relevant, items, bank.shape[0], rows.contents.ids, bank_order is not None)
             targets = rows.vectors(staged.folder)
-            clicked, chosen = (None, None) if clicks is None else _clicks(clicks, items, rows)
+            clicked, chosen = _clicks(clicks, items, rows)
             vectors = BuildVectors(
                 targets=targets,
                 clicked=clicked,
@@ -342,7 +338,7 @@ def refit(
                 query_bank=bank,
                 counts=_counts(parts, bank, items),
                 target_prior=_prior(rows, targets) if clicks is None else None,
-                grouping=None if column is None else _grouping(column, rows, items, append),
+                grouping=_grouping(column, rows, items, append),
                 relevant=labels,
                 calibrated=parts.confidence if recipe.correction == before.correction.name else None,
                 basis=parts.basis,
@@ -352,7 +348,10 @@ def refit(
             draft = fit_version(vectors, bench, strength=strength, hold_back=True)
             inputs, kept = before.provenance.inputs, {"target_prior": before.target_prior, "clicks": before.clicks}
             if clicks is not None:
-                inputs, kept = {name: each for name, each in inputs.items() if name not in kept}, {}
+                inputs = dict(inputs)
+                for name in kept:
+                    inputs.pop(name, None)
+                kept = {}
             draft = replace(draft, vectorless=len(rows.bare))
             draft = naming_held_back(draft, rows.contents.ids)
             if note is not None:
@@ -454,8 +453,10 @@ def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[Vecto
     return read_source(given, comparison(metric).of_compared, OF_QUERIES, None, held=True)
 
 
-def _grouping(column: str, rows: NextTargets, given: Items | None, append: bool) -> Grouping:
+def _grouping(column: str | None, rows: NextTargets, given: Items | None, append: bool) -> Grouping | None:
     """Return the groups of all targets with a vector, and of all bank queries. The given queries come last."""
+    if column is None:
+        return None
     asked = []
     if append or given is None:
         fitted = rows.parts.correction().fitted
@@ -469,11 +470,15 @@ def _grouping(column: str, rows: NextTargets, given: Items | None, append: bool)
     return checked_grouping(column, group_names(known, column, "payload"), np.concatenate(asked))
 
 
-def _labels(relevant: Labels, given: Items | None, count: int, ids: pa.Array, ordered: bool) -> list[I64 | None]:
+def _labels(
+    relevant: Labels | None, given: Items | None, count: int, ids: pa.Array, ordered: bool
+) -> list[I64 | None] | None:
     """Return the rows of the right targets of each bank query. The given queries come last.
 
     The labels of an order were right when it came; targets may have been deleted since.
     """
+    if relevant is None:
+        return None
     if given is None:
         raise InputError("relevant", "none without the queries whose right targets it has", "some")
     rows = calibrating_rows(relevant, KnownItems(len(ids), ids), known_queries(given), unknown_ids=ordered)
@@ -492,8 +497,12 @@ def _prior(rows: NextTargets, targets: VectorSource) -> TargetPrior | None:
     return replace(prior, values=prior.values.clip(record.smallest, record.largest))
 
 
-def _clicks(given: ClicksLike, bank: Items | None, rows: NextTargets) -> tuple[VectorSource, Clicks]:
+def _clicks(
+    given: ClicksLike | None, bank: Items | None, rows: NextTargets
+) -> tuple[VectorSource | None, Clicks | None]:
     """Return the queries of clicks, as they are compared, and the clicks."""
+    if given is None:
+        return None, None
     parts = rows.parts
     count = len(rows.kept)
     queries, clicks = open_clicks(given, bank, KnownItems(count, rows.contents.ids.slice(0, count)))

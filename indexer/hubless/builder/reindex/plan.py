@@ -179,6 +179,12 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
         raise InputError("metric", f"{base.metric}, {another}", job.metric)
     if not _has_dims(base, job):
         raise InputError("dims", f"{base.stored_dim}, {another}", job.dims)
+    _check_that_nothing_is_lost(base, job)
+    return base
+
+
+def _check_that_nothing_is_lost(base: Manifest, job: ReindexJob) -> None:
+    """Raise `InputError` if a job leaves out what the fit of the current version knew, other than its own."""
     fit = base.job.fit if base.job else {}
     known = {
         "clicks": ("a table, or target_prior", "with clicks", None if job.target_prior else base.clicks),
@@ -191,7 +197,6 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
             raise InputError(name, f"{expected}, as the collection was built {built}", "none")
     if base.own_offsets is not None and "correction" not in job.model_fields_set and not fit.get(GIVEN):
         raise InputError("correction", f"{GIVEN}:COLUMN or another, as the collection was built with {GIVEN}", "none")
-    return base
 
 
 def _has_dims(base: Manifest, job: ReindexJob) -> bool:
