@@ -39,7 +39,7 @@ def test_what_is_stored_is_what_the_cells_show(ran):
     assert shown(ran) == shown(STORED), "say `make notebook` and commit docs/notebook.ipynb"
 
 
-def test_it_shows_the_picture_of_n10_and_warns_of_nothing(ran):
+def test_it_shows_the_picture_of_n10_and_asks_for_labels_once(ran):
     pictures = [cell for cell, _, _, kinds, _ in shown(ran) if "image/svg+xml" in kinds]
     assert pictures == ["picture", "bars", "stored"]
-    assert "stderr" not in [name for _, _, name, _, _ in shown(ran)]
+    assert [(cell, "# labelled queries" in text) for cell, _, name, _, text in shown(ran) if name] == [("fit", True)]
