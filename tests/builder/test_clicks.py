@@ -307,6 +307,12 @@ def test_what_cannot_be_meant_is_refused_with_its_reason(clicks, more, message):
         fit(clicks, **more)
 
 
+def test_file_of_texts_without_a_column_is_refused_as_a_table_is(tmp_path):
+    (tmp_path / "clicks.csv").write_text("query,tgt\n0,1\n")
+    with pytest.raises(InputError, match="clicks: expected a table with a column target, got query, tgt"):
+        fit(tmp_path / "clicks.csv")
+
+
 def test_correction_that_takes_no_prior_is_refused():
     with pytest.raises(InputError, match="clicks: expected none with this correction"):
         hubless.Index("csls", metric="cosine").fit(BANK, VECTORS, ids=IDS, clicks=PAIRS)

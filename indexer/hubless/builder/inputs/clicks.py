@@ -98,7 +98,10 @@ def _table(given: ClicksLike) -> pa.Table | None:
     elif not hasattr(given, "__arrow_c_stream__") and not (isinstance(first, Mapping) and "target" in first):
         return None
     with reading_payload():
-        table = as_payload(given, types).to_table()
+        try:
+            table = as_payload(given, types).to_table()
+        except InputError:
+            table = as_payload(given).to_table()  # if it lacks one of the pair, that is named
     if missing := [name for name in _PAIR if name not in table.column_names]:
         raise InputError("clicks", f"a table with a column {missing[0]}", names_of(table.column_names))
     return table

@@ -112,8 +112,8 @@ def fit_version(
         fitted_queries=split.others.shape[0],
     )
     draft = index_version(corrected, found.found(1)[1], hubness, fitting, tuning, bench)
-    chosen = _strength(vectors.live_queries, draft, steps)
     ranker = Ranker(draft.targets, draft.query_time)
+    chosen = _strength(vectors.live_queries, ranker, steps)
     strength = strength or first_strength(
         chosen, targets, None if recipe.correction in (GIVEN, "none") else recipe.metric
     )
@@ -198,17 +198,16 @@ def _check_live(vectors: BuildVectors, metric: str) -> None:
         )
 
 
-def _strength(live_queries: VectorSource | None, draft: VersionDraft, steps: Steps) -> ChosenStrength | None:
+def _strength(live_queries: VectorSource | None, ranker: Ranker, steps: Steps) -> ChosenStrength | None:
     if live_queries is None:
         return None
     steps.step("choosing the strength")
-    ranker = Ranker(draft.targets, draft.query_time)
     queries = in_memory(sample(live_queries, MOST_LIVE))
     if ranker.query_time is not None and not isinstance(ranker.query_time, Gate):
         queries = queries[:MOST_RESCORED]
-    k = min(K_OCCURRENCE, len(draft.targets))
+    k = min(K_OCCURRENCE, ranker.count)
     answers = np.stack([ranker.rank(queries, k, strength, {}).rows for strength in STRENGTHS])
-    chosen = most_even(answers, len(draft.targets))
+    chosen = most_even(answers, ranker.count)
     for warning in warnings(chosen):
         _log.warning(warning)
     return chosen
