@@ -14,12 +14,15 @@ def without_numbers(text):
     return re.sub(r"[-+]?[\d,.]+", "#", text)
 
 
-def test_each_cell_gives_the_value_that_is_stored():
+def test_each_cell_gives_the_value_and_the_warnings_that_are_stored(caplog):
     names = {}
     for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"]:
         if cell["cell_type"] != "code":
             continue
+        caplog.clear()
         value = evaluated("".join(cell["source"]), names)
-        [output] = cell["outputs"]
+        *warned, output = cell["outputs"]
+        said = [without_numbers(text) for stream in warned for text in stream["text"]]
+        assert said == [without_numbers(f"{line}\n") for line in caplog.messages], cell["id"]
         assert without_numbers(repr(value)) == without_numbers("".join(output["data"]["text/plain"])), cell["id"]
         assert {kind for kind, method in KINDS.items() if hasattr(value, method)} == set(output["data"]), cell["id"]
