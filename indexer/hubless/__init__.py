@@ -88,7 +88,7 @@ _PLACES = {
 }
 """The module of each public name. It is imported when it is first used: `import hubless` reads nothing heavy.
 
-Those of the lab, a package of its own, have no other way into the library.
+One that begins with the package of an outer ring, as `hubless_lab`, has no other way into the library.
 """
 __all__ = list(_PLACES)
 
@@ -99,13 +99,13 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'hubless' has no attribute {name!r}")
     module, _, attribute = _PLACES[name].rpartition(".")
-    outside = module.startswith("hubless_lab.")
+    package, _, ring = module.partition(".")[0].partition("_")
     try:
-        found = globals()[name] = getattr(import_module(module if outside else f"hubless.{module}"), attribute)
+        found = globals()[name] = getattr(import_module(module if ring else f"hubless.{module}"), attribute)
     except ModuleNotFoundError as error:
-        if not str(error.name).startswith("hubless_lab"):
+        if not ring or error.name != f"{package}_{ring}":
             raise
-        raise import_module("hubless.errors").without_lab(f"hubless.{name}") from None
+        raise import_module("hubless.errors").not_installed(f"hubless.{name}", ring) from None
     return found
 
 

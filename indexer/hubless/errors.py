@@ -71,9 +71,11 @@ def _restored(kind: type[HublessError], args: tuple[Any, ...], state: dict[str, 
     return error
 
 
-def without_lab(name: str) -> HublessError:
-    """Return what is raised where something of the lab is used that is not installed."""
-    return HublessError(f"{name} is of the lab, which is not installed: `pip install .` in the repository brings it")
+def not_installed(name: str, ring: str) -> HublessError:
+    """Return what is raised where something of another ring, such as `lab`, is used that is not installed."""
+    return HublessError(
+        f'{name} is of hubless-{ring}, which is not installed: `pip install "hubless[{ring}]"` brings it'
+    )
 
 
 class InputError(HublessError, ValueError):

@@ -135,7 +135,7 @@ def test_commands_of_the_lab_are_missing_where_it_is_not_installed(run, monkeypa
     assert "evaluate" not in run("--help").out
     ended = run("evaluate", "--help")
     assert (ended.code, ended.err.count("\n")) == (1, 1)
-    assert ended.err.startswith("error: hubless evaluate is of the lab, which is not installed: `pip install .`")
+    assert ended.err.startswith("error: hubless evaluate is of hubless-lab, which is not installed: `pip install")
 
 
 @pytest.mark.parametrize("command", ["build", "evaluate", "tune", "report"])

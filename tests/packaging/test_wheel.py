@@ -131,7 +131,7 @@ def test_extra_is_added_to_what_is_installed_without_an_index_that_has_hubless()
     ("missing", "used", "told"),
     [
         ("fcntl", "open", "hubless runs on Linux and macOS"),
-        ("hubless_lab", "evaluate", "hubless.evaluate is of the lab, which is not installed: `pip install .`"),
+        ("hubless_lab", "evaluate", "hubless.evaluate is of hubless-lab, which is not installed: `pip install"),
     ],
 )
 def test_first_use_says_what_is_missing(missing, used, told):

@@ -14,10 +14,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hubless.errors import TAKEN, HublessError, one_line, without_lab
+from hubless.errors import TAKEN, HublessError, not_installed, one_line
 
 ADDED = "hubless.commands"
-"""Entry points through which other packages add commands: the service `serve`, the demo `demo`, and the lab its own."""
+"""Entry points through which other packages add commands: the service `serve`, outer rings their own."""
 PANELS = {
     "Commands": {
         "diagnose": ("cli.hubs:diagnose_command", "Find out without labels whether hubness hurts."),
@@ -28,10 +28,10 @@ PANELS = {
         "query": ("cli.query:query_command", "Search a collection by vectors, words, pictures or a target."),
     },
     "The lab": {
-        "evaluate": ("", "Measure ranking quality and hubness on labelled queries."),
-        "tune": ("", "Choose a correction and its parameters by labelled pairs."),
-        "scan": ("", "List targets that real queries find too often."),
-        "report": ("", "Write one HTML page with all that the lab says of your data."),
+        "evaluate": ("lab", "Measure ranking quality and hubness on labelled queries."),
+        "tune": ("lab", "Choose a correction and its parameters by labelled pairs."),
+        "scan": ("lab", "List targets that real queries find too often."),
+        "report": ("lab", "Write one HTML page with all that the lab says of your data."),
         "bank": ("cli.banks:bank_app", "Make query banks of what people ask."),
     },
     "The catalog": {
@@ -50,7 +50,7 @@ PANELS = {
 }
 """Place and summary of each command. A command is imported when it is called: `hubless --help` imports none.
 
-One without a place is an entry point of the lab.
+In place of one, an entry point's has the name of the ring that brings it.
 """
 COMMANDS = {name: command for panel in PANELS.values() for name, command in panel.items()}
 
@@ -60,12 +60,12 @@ class CommandGroup(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         added = _added()
-        return [name for name in {**COMMANDS, **added} if name in added or COMMANDS[name][0]]
+        return [name for name in {**COMMANDS, **added} if name in added or ":" in COMMANDS[name][0]]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         names = self.list_commands(ctx)
         if cmd_name in COMMANDS and cmd_name not in names:
-            raise without_lab(f"{ctx.command_path} {cmd_name}")
+            raise not_installed(f"{ctx.command_path} {cmd_name}", COMMANDS[cmd_name][0])
         # of a name that there is not, typer suggests others
         for name in [cmd_name] if cmd_name in names else names:
             if name not in self.commands:
@@ -97,11 +97,8 @@ def _added() -> dict[str, Any]:
 
 
 def _command(name: str) -> Any:
-    if place := COMMANDS.get(name, ("",))[0]:
-        module, _, attribute = place.partition(":")
-        found = getattr(import_module(f"hubless.{module}"), attribute)
-    else:
-        found = _added()[name].load()
+    module, _, attribute = COMMANDS.get(name, ("",))[0].partition(":")
+    found = getattr(import_module(f"hubless.{module}"), attribute) if attribute else _added()[name].load()
     if isinstance(found, typer.Typer):
         return typer.main.get_command(found)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
