@@ -76,14 +76,6 @@ def test_a_place_that_does_not_see_the_catalog_is_named(shared):
         over_shards(source, work.sums, along)
 
 
-@pytest.mark.parametrize("name", ["dask", "processes:2", "ray:8", "ray://", "ray://host"])
-def test_unknown_executors_are_refused(tmp_path, name):
-    targets, bank, _ = work.vectors()
-    with pytest.raises(InputError, match="executor: expected"):
-        hubless.build(tmp_path, "all", targets, bank, executor=name)
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_job_names_its_executor(tmp_path):
     job = jobs.write(tmp_path, executor={"type": "ray"}, correction={"name": "nnn", "parameters": {"k": 3}})
     outcome = hubless.reindex(job, catalog=tmp_path / "catalog")

@@ -198,26 +198,3 @@ def test_databases_are_corrected_by_one_fit(tmp_path):
     build(tmp_path)
     with pytest.raises(InputError, match=r"collection: expected one fit for all rows, .* got fits by tenant"):
         hubless.publish(hubless.open(tmp_path, "c"), "qdrant://127.0.0.1:1/photos")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"correction": "none"}, "fit_by: expected a correction that folds into offsets, such as auto, got none"),
-        ({"correction": "ls"}, "fit_by: expected a correction that folds into offsets, such as auto, got ls"),
-        ({"target_prior": np.ones(290)}, "fit_by: expected none beside a target prior"),
-        ({"correction": "dbsn", "target_bank": TARGETS}, "fit_by: expected none beside a target bank"),
-        ({"fit_by": "tennant"}, "payload: expected a column tennant, .* got tenant, price"),
-        ({"fit_by": "price"}, "payload, column price: expected texts, whole numbers or booleans"),
-        ({"query_bank": BANK}, "payload of the query bank: expected a column tenant, .* got no columns"),
-        (
-            {"query_bank": asked(tenants=np.full(len(BANK), "x"))},
-            "query bank, column tenant: expected groups that have targets, such as '7', 'a', 'b', got 'x'",
-        ),
-    ],
-)
-def test_mistakes_are_named(tmp_path, options, message):
-    given = {"query_bank": asked(), "payload": PAYLOAD, "fit_by": "tenant", **options}
-    with pytest.raises(InputError, match=message):
-        hubless.build(tmp_path, "c", TARGETS, given.pop("query_bank"), metric="dot", **given)
-    assert not (tmp_path / "c" / "CURRENT").exists()

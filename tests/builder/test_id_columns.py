@@ -5,12 +5,11 @@ import json
 import numpy as np
 import pytest
 from support import small
-from support.files import write_npy, write_parquet
+from support.files import write_parquet
 from typer.testing import CliRunner
 
 import hubless
 from hubless.cli.application import app
-from hubless.errors import InputError
 
 NAMES = [f"img-{row}" for row in range(small.COUNT)]
 BANK = small.query_bank()
@@ -38,28 +37,6 @@ def test_column_of_the_payload_has_the_ids(tmp_path):
     assert index.payload([index.row("img-7")]) == [{"n": 7}]
     (tmp_path / "p.csv").write_text("image_id\n" + "\n".join(NAMES))
     assert fit(small.targets(), ids="image_id", payload=tmp_path / "p.csv").ids(np.array([7])) == ["img-7"]
-
-
-@pytest.mark.parametrize(
-    ("column", "told"),
-    [
-        ("image", r"ids: expected a file ending in \.npy, .*or a column: image_id, title.*, got image"),
-        ("twice", r"ids \(column twice\): expected an id for each target, each once, got 'x' in rows 0 and 1"),
-        ("gap", r"ids \(column gap\), row 5: expected an id for each row, got none"),
-    ],
-)
-def test_column_that_cannot_be_the_ids_is_refused(tmp_path, column, told):
-    gap = [*NAMES[:5], None, *NAMES[6:]]
-    path = write_parquet(
-        tmp_path / "t.parquet", small.targets(), image_id=NAMES, title=NAMES, twice=["x"] * small.COUNT, gap=gap
-    )
-    with pytest.raises(InputError, match=told):
-        fit(path, ids=column)
-
-
-def test_without_columns_the_name_is_no_column(tmp_path):
-    with pytest.raises(InputError, match="or a column, but there is none, got image_id"):
-        fit(write_npy(tmp_path / "t.npy", small.targets()), ids="image_id")
 
 
 def test_job_takes_a_column_and_notices_another_one(tmp_path):

@@ -175,46 +175,6 @@ def test_job_takes_a_column_and_follows_its_changes(tmp_path):
         hubless.reindex(wrong, progress=False)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"offsets": OWN[:119]}, r"^offsets: expected 120 numbers, one a target, got 119"),
-        ({"offsets": np.stack([OWN, OWN])}, r"^offsets: expected 120 numbers, one a target, got an array of shape"),
-        ({"offsets": np.append(OWN[:119], np.nan)}, r"^offsets, row 119: expected a finite number, got nan"),
-        ({"offsets": [True] * 120}, r"^offsets: expected numbers, got bool"),
-        ({}, r"^offsets: expected one number a target, as offsets:FILE or offsets:COLUMN, got none"),
-        ({"correction": "offsets:"}, r"^correction: expected offsets:FILE or offsets:COLUMN, without other offsets"),
-        (
-            {"correction": "offsets:x.npy", "offsets": OWN},
-            r"^correction: expected offsets:FILE or offsets:COLUMN, without",
-        ),
-        ({"correction": "csls", "offsets": OWN}, r"^correction: expected 'offsets' beside offsets, .* got csls"),
-        ({"offsets": OWN, "target_prior": OWN}, r"^target prior: expected none beside correction offsets"),
-        ({"offsets": OWN, "fit_by": "title"}, r"^fit_by: expected none beside correction offsets"),
-        ({"offsets": OWN, "target_bank": PROBLEM.bank}, r"^target bank: expected none beside correction offsets"),
-        ({"offsets": OWN, "parameters": {"k": 3}}, r"^parameter of offsets: expected no parameters, got k"),
-        ({"offsets": "no_column"}, r"^offsets: expected a file, as there is no payload, got no_column"),
-    ],
-)
-def test_what_does_not_fit_is_refused_and_nothing_is_written(options, message, tmp_path):
-    with pytest.raises(InputError, match=message):
-        build(tmp_path / "c", **options)
-    assert not list(tmp_path.glob("c/things/versions/*"))
-
-
-def test_table_without_an_id_of_a_target_or_with_one_twice_is_refused(tmp_path):
-    path = tmp_path / "own.parquet"
-    pq.write_table(pa.table({"id": IDS[:118], "own": OWN[:118]}), path)
-    with pytest.raises(InputError, match=r"a row for the id of each target, got none for 't118' and 1 more"):
-        build(tmp_path / "c", f"offsets:{path}")
-    pq.write_table(pa.table({"id": [*IDS, "t5"], "own": [*OWN, 1.0]}), path)
-    with pytest.raises(InputError, match=r"id: expected each id once, got 't5' in rows 5 and 120"):
-        build(tmp_path / "c", f"offsets:{path}")
-    pq.write_table(pa.table({"id": IDS, "a": OWN, "b": OWN}), path)
-    with pytest.raises(InputError, match=r"expected a column named offsets, or a single one beside id, got id, a, b"):
-        build(tmp_path / "c", f"offsets:{path}")
-
-
 def test_fits_of_other_queries_are_refused_and_another_correction_is_the_way_back(tmp_path):
     build(tmp_path, offsets="own", payload=COLUMN)
     with pytest.raises(InputError, match=r"^correction: expected one that is fitted on queries, such as auto"):
@@ -235,8 +195,6 @@ def test_fits_of_other_queries_are_refused_and_another_correction_is_the_way_bac
     assert made.correction.name == "csls"
 
 
-def test_what_has_no_use_for_them_refuses_them_in_words():
-    with pytest.raises(InputError, match=r"one that is fitted on queries: you have these offsets"):
-        hubless.offsets(PROBLEM.targets, PROBLEM.bank, metric="dot", correction="offsets:own.npy")
+def test_databases_refuse_them_in_words():
     with pytest.raises(InputError, match=r"one that is fitted on queries, as its fit gives later"):
         hubless.correct("qdrant://localhost:1/none", PROBLEM.bank, correction="offsets:own.npy")

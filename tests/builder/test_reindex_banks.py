@@ -162,11 +162,6 @@ class TestGroups:
             run(shops)
         assert not (shops / "catalog" / NAME / "CURRENT").exists()
 
-    def test_database_gets_no_fits_by_group(self, shops):
-        self.job(shops, publish="qdrant://127.0.0.1:1/photos")
-        with pytest.raises(InputError, match=r"job.yaml: fit_by: expected no fit_by beside publish"):
-            run(shops)
-
     def test_collection_that_was_built_by_groups_asks_for_them(self, shops):
         bank = with_groups(small.query_bank(), "shop", ["north"] * len(small.query_bank()))
         hubless.build(shops / "catalog", NAME, shops / "items", bank, correction="sn", fit_by="shop")
@@ -183,21 +178,6 @@ def test_counts_of_one_file_are_known_and_each_query_of_another_was_asked_once(f
     jobs.rewrite(folder, correction=SN, query_bank=["often.parquet", once])
     others = len(bank) - 40 if once == "once.npy" else len(thinned(folder)[0])
     assert run(folder).manifest.bank.queries == 280 + others
-
-
-@pytest.mark.parametrize(
-    ("prior", "correction", "message"),
-    [
-        ("clicks", SN, "target_prior: expected a payload column: title, got"),
-        ("title", SN, r"target_prior \(payload column title\): expected numbers"),
-        ("title", {"name": "csls", "parameters": {"k": 3}}, "expected none with this correction"),
-        ({"column": "title"}, SN, "job.yaml: target_prior: expected a valid string"),
-    ],
-)
-def test_prior_that_cannot_be_is_refused_by_name(folder, prior, correction, message):
-    jobs.rewrite(folder, correction=correction, query_bank=f"sample/{NAME}", target_prior=prior)
-    with pytest.raises(InputError, match=message):
-        run(folder)
 
 
 CLICKED = pa.table({"query": np.arange(60), "target": [f"item-{row % 7}" for row in range(60)]})

@@ -7,7 +7,6 @@ from support.by_distance import PARAMETERS, TAKE_TARGETS, away_from_origin, chec
 
 import hubless
 from hubless import CORRECTIONS
-from hubless.errors import InputError
 from hubless.knn import INDEXES
 
 PROBLEM = away_from_origin()
@@ -201,22 +200,3 @@ class TestChanges:
             by_distance.similarities(problem.queries, problem.targets),
         )
         assert opened.manifest.measured.recall_at_10 >= 0.98
-
-
-class TestRefused:
-    def test_vectors_far_beyond_their_distances_are_refused_with_the_way_out(self):
-        far = PROBLEM.targets + np.float32(1000)
-        with pytest.raises(InputError, match="subtract the mean of the targets") as caught:
-            hubless.Index("csls", "euclidean").fit(PROBLEM.bank + np.float32(1000), far)
-        assert caught.value.parameter == "targets"
-        with pytest.raises(InputError, match="subtract the mean"):
-            hubless.offsets(far, PROBLEM.bank, metric="euclidean")
-
-    @pytest.mark.parametrize("more", [{"dims": 6}, {"dims": 6, "keep_full": True}])
-    def test_fewer_dimensions_are_refused_before_the_work(self, more):
-        with pytest.raises(InputError, match="distances of metric euclidean need all dimensions"):
-            hubless.Index("csls", "euclidean", **more)
-
-    def test_unknown_metric_names_all_three(self):
-        with pytest.raises(InputError, match=r"cosine.*dot.*euclidean"):
-            hubless.Index("csls", "l2")

@@ -8,17 +8,14 @@ import pytest
 from support.files import load_trustingly, read_all, write_npy, write_npz, write_parquet, write_pickled
 from support.problems import normal
 
-import hubless
-from hubless.errors import DimensionMismatch, InputError, NotFinite, StorageError, ZeroVector
+from hubless.errors import DimensionMismatch, InputError, NotFinite, ZeroVector
 from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.files import open_items
-from hubless.vectors.sources import as_source, under_metric
+from hubless.vectors.sources import under_metric
 
 ROWS = normal(30, 4, seed=1)
-INPUTS = {"targets": ROWS, "query_bank": normal(30, 4, seed=2), "target_bank": normal(30, 4, seed=3)}
 WRITERS = {".npy": write_npy, ".npz": write_npz, ".parquet": write_parquet}
 FORMATS = list(WRITERS)
-SHAPES = [(), (4,), (2, 3, 4), (0, 4), (4, 0)]
 
 
 def refusal(path, kind=InputError):
@@ -46,15 +43,6 @@ class TestEveryFormat:
             path.write_bytes(content)
             assert f"expected a readable {suffix} file, got " in refusal(path)
 
-    @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e39])
-    def test_number_that_is_not_finite_in_float32(self, tmp_path, suffix, number):
-        rows = ROWS.astype(np.float64)
-        rows[17, 2] = number
-        more = (pa.list_(pa.float64()),) if suffix == ".parquet" else ()
-        path = WRITERS[suffix](tmp_path / f"rows{suffix}", rows, *more)
-        place = f"row 17, column 2: expected a finite number that fits float32, got {number}"
-        assert refusal(path, NotFinite).endswith(place)
-
     def test_bad_row_is_named_by_its_place_in_the_file_also_when_rows_are_read_out_of_order(self, tmp_path, suffix):
         """As a sample for the fit is, and held-out bank queries."""
         rows = ROWS.copy()
@@ -67,10 +55,6 @@ class TestEveryFormat:
         source = open_items(WRITERS[suffix](tmp_path / f"rows{suffix}", rows), "targets").vectors
         with pytest.raises(ZeroVector, match="row 17"):
             under_metric(source, "cosine", OF_TARGETS).take(np.array([2, 17, 1]))
-
-    def test_missing_file_is_named_with_its_path(self, tmp_path, suffix):
-        with pytest.raises(StorageError, match=f"nowhere{suffix}: query bank: there is no such file"):
-            open_items(tmp_path / f"nowhere{suffix}", "query bank")
 
     def test_empty_file(self, tmp_path, suffix):
         path = tmp_path / f"rows{suffix}"
@@ -161,25 +145,6 @@ class TestNpz:
 
 
 class TestParquet:
-    def test_ragged_rows(self, tmp_path):
-        rows = [*ROWS, [1.0, 2.0]]
-        path = write_parquet(tmp_path / "rows.parquet", rows)
-        assert refusal(path).endswith("row 30: expected 4 numbers, as row 0 has, got 2")
-
-    @pytest.mark.parametrize("row", [0, 12])
-    @pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.large_list(pa.float32()), pa.list_(pa.float32(), 4)])
-    def test_null_in_place_of_a_vector(self, tmp_path, kind, row):
-        rows = [None if place == row else values for place, values in enumerate(ROWS)]
-        path = write_parquet(tmp_path / "rows.parquet", rows, kind)
-        assert refusal(path).endswith(f"row {row}: expected a vector, got a null")
-
-    @pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.list_(pa.float32(), 4)])
-    def test_null_inside_a_vector(self, tmp_path, kind):
-        lists = ROWS.tolist()
-        lists[12][3] = None
-        pq.write_table(pa.table({"vector": pa.array(lists, kind)}), tmp_path / "rows.parquet")
-        assert refusal(tmp_path / "rows.parquet").endswith("row 12, column 3: expected a number, got a null")
-
     @pytest.mark.parametrize(
         ("columns", "got"),
         [
@@ -196,11 +161,6 @@ class TestParquet:
         told = refusal(tmp_path / "rows.parquet")
         assert "expected one list<float> column, or one named vector or embedding" in told
         assert told.endswith(f", got {got}")
-
-    @pytest.mark.parametrize("ids", [[1.5, 2.5], [None, 1], [True, False]])
-    def test_id_column_of_the_wrong_type(self, tmp_path, ids):
-        path = write_parquet(tmp_path / "rows.parquet", ROWS[:2], id=ids)
-        assert ", column id, row 0: expected " in refusal(path)
 
     def test_two_columns_of_one_name(self, tmp_path):
         lists = pa.array([[1.0, 2.0]])
@@ -286,67 +246,3 @@ def test_file_that_is_another_than_its_ending_says_is_named(tmp_path, said, endi
     told = refusal(path)
     assert said in told
     assert not ending or f"expected a readable {ending} file" in told
-
-
-class TestArraysInMemory:
-    @pytest.mark.parametrize(
-        ("given", "problem"),
-        [
-            *((np.ones(shape), "expected a matrix with at least one row, got an array of shape") for shape in SHAPES),
-            (np.ones((3, 4), int), "expected float16, float32 or float64, .* got "),
-            (np.array([1.0, 2.0], object), r"expected a matrix .*, got an array of shape \(2,\)"),
-            *((given, "expected an array or a source of vectors, got ") for given in ("rows.npy", None, 5)),
-        ],
-    )
-    def test_what_is_no_matrix_of_floats_with_rows(self, given, problem):
-        with pytest.raises(InputError, match=f"^targets: {problem}"):
-            as_source(given, "targets")
-
-
-class TestBuild:
-    @pytest.fixture
-    def files(self, tmp_path):
-        return {
-            "targets": write_npy(tmp_path / "t.npy", ROWS),
-            "query_bank": write_npy(tmp_path / "q.npy", INPUTS["query_bank"]),
-            "target_bank": write_npy(tmp_path / "b.npy", INPUTS["target_bank"]),
-        }
-
-    @pytest.mark.parametrize(
-        ("which", "name"), [("query_bank", "query bank (x.npy)"), ("target_bank", "target bank (x.npy)")]
-    )
-    def test_files_of_different_dimensions_are_refused_naming_both_files_and_numbers(
-        self, tmp_path, files, which, name
-    ):
-        files[which] = write_npy(tmp_path / "x.npy", ROWS[:, :3])
-        with pytest.raises(DimensionMismatch) as caught:
-            hubless.build(tmp_path / "catalog", "c", **files)
-        assert str(caught.value) == f"{name}: expected 4 dimensions, as targets (t.npy) has, got 3 dimensions"
-        assert not (tmp_path / "catalog").exists()
-
-    @pytest.mark.parametrize("which", ["targets", "query_bank", "target_bank"])
-    def test_zero_vector_under_cosine_is_refused_and_under_dot_is_not(self, tmp_path, files, which):
-        rows = INPUTS[which].copy()
-        rows[17] = 0
-        files[which] = write_npy(tmp_path / "x.npy", rows)
-        with pytest.raises(ZeroVector, match=rf"^{which.replace('_', ' ')} \(x.npy\), row 17:"):
-            hubless.build(tmp_path / "catalog", "c", **files)
-        assert hubless.build(tmp_path / "catalog", "c", **files, metric="dot").count == 30
-
-    def test_bank_that_the_hold_out_makes_too_small_is_refused_naming_the_hold_out(self, tmp_path, files):
-        parameters = {"k": len(ROWS)}
-        with pytest.raises(InputError) as caught:
-            hubless.build(tmp_path / "catalog", "c", **files, correction="nnn", parameters=parameters)
-        received = "15, as 15 of 30 are held out to measure with"
-        assert str(caught.value) == f"query bank (q.npy): expected {caught.value.expected}, got {received}"
-        assert hubless.build(tmp_path / "catalog", "c", **files, correction="nnn", parameters={"k": 15}).count == 30
-
-    @pytest.mark.parametrize("length", [1e10, 1e37])
-    @pytest.mark.parametrize("correction", ["auto", "csls", "none"])
-    def test_vectors_too_long_for_dot_are_refused_by_name_and_without_a_warning(self, tmp_path, length, correction):
-        long = np.float32(length) * ROWS
-        for targets, bank, name in ((long, ROWS, "targets"), (ROWS, long, "query bank")):
-            with pytest.raises(NotFinite) as caught:
-                hubless.build(tmp_path / "catalog", "c", targets, bank, metric="dot", correction=correction)
-            assert caught.value.parameter == f"{name}, row 0"
-            assert caught.value.expected == "a vector of length 1e+08 at most, as lengths count"
