@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from support.problems import with_hubs
 from support.serving import serving_catalog
 
@@ -142,37 +141,6 @@ def test_bad_rows_that_are_left_out_take_their_offsets_along(tmp_path):
     kept = np.delete(OWN, 7)
     assert made.count == 119
     np.testing.assert_allclose(opened(tmp_path).offsets, kept - kept.mean(), atol=1e-6)
-
-
-def test_job_takes_a_column_and_follows_its_changes(tmp_path):
-    def write(rows):
-        vectors = pa.array([row.tolist() for row in PROBLEM.targets], pa.list_(pa.float32(), 12))
-        pq.write_table(
-            pa.table({"id": IDS, "vector": vectors, "own": [row["own"] for row in rows]}), tmp_path / "t.parquet"
-        )
-
-    np.save(tmp_path / "bank.npy", PROBLEM.bank)
-    job = {
-        "version": 1,
-        "collection": "things",
-        "catalog": "c",
-        "targets": "t.parquet",
-        "query_bank": "bank.npy",
-        "metric": "dot",
-    }
-    (tmp_path / "job.yaml").write_text(yaml.safe_dump({**job, "correction": {"name": "offsets:own"}}))
-    write(COLUMN)
-    hubless.reindex(tmp_path / "job.yaml", progress=False)
-    np.testing.assert_allclose(opened(tmp_path / "c").offsets, OWN - OWN.mean(), atol=1e-6)
-    write([{"own": 4.0}, *COLUMN[1:]])
-    hubless.reindex(tmp_path / "job.yaml", progress=False)
-    found = opened(tmp_path / "c")
-    own = dict(zip(found.ids(np.arange(120)), found.offsets, strict=True))
-    assert own["t0"] - own["t1"] == pytest.approx(4 - OWN[1], abs=1e-5)
-    wrong = tmp_path / "wrong.yaml"
-    wrong.write_text(yaml.safe_dump({**job, "correction": {"name": "offsets:size"}, "collection": "other"}))
-    with pytest.raises(InputError, match=r"^offsets: expected a payload column: own, got size"):
-        hubless.reindex(wrong, progress=False)
 
 
 def test_fits_of_other_queries_are_refused_and_another_correction_is_the_way_back(tmp_path):

@@ -2,13 +2,11 @@ import gzip
 import zipfile
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from support.files import load_trustingly, read_all, write_npy, write_npz, write_parquet, write_pickled
 from support.problems import normal
 
-from hubless.errors import DimensionMismatch, InputError, NotFinite, ZeroVector
+from hubless.errors import InputError, NotFinite, ZeroVector
 from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.files import open_items
 from hubless.vectors.sources import under_metric
@@ -56,33 +54,9 @@ class TestEveryFormat:
         with pytest.raises(ZeroVector, match="row 17"):
             under_metric(source, "cosine", OF_TARGETS).take(np.array([2, 17, 1]))
 
-    def test_empty_file(self, tmp_path, suffix):
-        path = tmp_path / f"rows{suffix}"
-        path.touch()
-        assert refusal(path).endswith("expected a file of vectors, got an empty file")
-
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz"])
 class TestArraysInFiles:
-    @pytest.mark.parametrize(
-        "rows",
-        [
-            *(np.ones((3, 4), kind) for kind in (np.int32, np.uint64, np.complex64, np.longdouble, bool)),
-            *(np.zeros((3, 4), kind) for kind in ("U3", "datetime64[s]", [("x", "f4")])),
-        ],
-        ids=lambda rows: str(rows.dtype),
-    )
-    def test_no_floats(self, tmp_path, suffix, rows):
-        path = WRITERS[suffix](tmp_path / f"rows{suffix}", rows)
-        assert f"expected float16, float32 or float64, or whole numbers of 8 or 16 bits, got {rows.dtype}" in refusal(
-            path
-        )
-
-    @pytest.mark.parametrize("shape", [(), (4,), (2, 3, 4)])
-    def test_no_matrix(self, tmp_path, suffix, shape):
-        path = WRITERS[suffix](tmp_path / f"rows{suffix}", np.ones(shape))
-        assert f"expected a matrix, one row an item, got an array of shape {shape}" in refusal(path)
-
     def test_pickled_objects_are_refused_and_never_loaded(self, tmp_path, suffix):
         path, trace = tmp_path / f"rows{suffix}", tmp_path / "trace"
         write_pickled(path, trace)
@@ -102,35 +76,7 @@ def test_pickled_ids_in_an_npz_are_refused_and_never_loaded(tmp_path):
     assert not trace.exists()
 
 
-def archive(path, **members):
-    with zipfile.ZipFile(path, "w") as made:
-        for name, content in members.items():
-            made.writestr(name.replace("_", "."), content)
-
-
-def npy_bytes(folder):
-    return write_npy(folder / "rows.npy", ROWS).read_bytes()
-
-
 class TestNpz:
-    @pytest.mark.parametrize(
-        ("write", "problem"),
-        [
-            (lambda path: np.savez(path, a=ROWS, b=ROWS), "a single array, or FILE.npz:NAME, got arrays ['a', 'b']"),
-            (
-                lambda path: np.savez(path, ids=np.arange(3)),
-                "an array named vectors, a single array, or FILE.npz:NAME, got arrays []",
-            ),
-            (lambda path: archive(path, vectors=b"abc"), "got arrays []"),
-            (lambda path: archive(path, vectors_npy=npy_bytes(path.parent)[:-16]), "as its header says, got 464"),
-            (lambda path: archive(path, vectors_npy=npy_bytes(path.parent) + b"1234"), "as its header says, got 484"),
-            (lambda path: archive(path, vectors_npy=npy_bytes(path.parent).replace(b"(30, 4), ", b"(-3, 4), ")), ""),
-        ],
-    )
-    def test_archive_without_a_whole_array_that_must_be_the_vectors(self, tmp_path, write, problem):
-        write(tmp_path / "rows.npz")
-        assert problem in refusal(tmp_path / "rows.npz")
-
     @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
     def test_damage_that_shows_only_in_a_later_block(self, tmp_path, save, monkeypatch):
         path = tmp_path / "rows.npz"
@@ -142,86 +88,6 @@ class TestNpz:
         monkeypatch.setattr("hubless.vectors.files.block_rows", lambda dim: 1000)
         assert open_items(path, "query bank").vectors.shape == rows.shape
         assert "expected a readable .npz file, got " in refusal(path)
-
-
-class TestParquet:
-    @pytest.mark.parametrize(
-        ("columns", "got"),
-        [
-            ({"other": [[1, 2]]}, "columns other, none of them a list of floats"),
-            ({"vector": [1.0]}, "columns vector, none of them a list of floats"),
-            ({"vector": [["1.0"]]}, "columns vector, none of them a list of floats"),
-            ({"vector": [[[1.0]]]}, "columns vector, none of them a list of floats"),
-            ({}, "columns none, none of them a list of floats"),
-            ({"a": [[1.0]], "b": [[1.0]]}, "list columns a, b"),
-        ],
-    )
-    def test_no_column_that_must_be_the_vectors(self, tmp_path, columns, got):
-        pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
-        told = refusal(tmp_path / "rows.parquet")
-        assert "expected one list<float> column, or one named vector or embedding" in told
-        assert told.endswith(f", got {got}")
-
-    def test_two_columns_of_one_name(self, tmp_path):
-        lists = pa.array([[1.0, 2.0]])
-        pq.write_table(pa.Table.from_arrays([lists, lists], ["vector", "vector"]), tmp_path / "rows.parquet")
-        assert "got columns vector, vector" in refusal(tmp_path / "rows.parquet")
-
-
-def bare(at):
-    write_parquet(at / "b.parquet", ROWS)
-
-
-SHARDS = {
-    "nothing": ([], ".safetensors files, got a folder without any"),
-    "two kinds": (
-        [lambda at: write_npy(at / "a.npy", ROWS), bare],
-        "expected shards of one kind, got .npy and .parquet",
-    ),
-    "ids in some": (
-        [lambda at: write_parquet(at / "a.parquet", ROWS, id=range(30)), bare],
-        "expected ids in all shards or in none, got ids in 1 of 2",
-    ),
-    "ids of two types": (
-        [
-            lambda at: write_npz(at / "a.npz", ROWS, ids=np.arange(30)),
-            lambda at: write_npz(at / "b.npz", ROWS, ids=np.full(30, "x")),
-        ],
-        "expected ids of one type in all shards, got numbers and strings",
-    ),
-    "other columns": (
-        [
-            lambda at: write_parquet(at / "a.parquet", ROWS, title=["x"] * 30),
-            lambda at: write_parquet(at / "b.parquet", ROWS, year=[1] * 30),
-        ],
-        "b.parquet: expected the payload columns title, got year",
-    ),
-}
-
-
-class TestFolders:
-    @pytest.mark.parametrize("kind", SHARDS)
-    def test_shards_that_are_no_whole_are_refused(self, tmp_path, kind):
-        (tmp_path / "README.txt").write_text("nothing here")
-        writers, problem = SHARDS[kind]
-        for write in writers:
-            write(tmp_path)
-        assert problem in refusal(tmp_path)
-
-    @pytest.mark.parametrize("suffix", FORMATS)
-    def test_shards_of_different_dimensions_are_refused_naming_both_files_and_numbers(self, tmp_path, suffix):
-        WRITERS[suffix](tmp_path / f"a{suffix}", ROWS)
-        WRITERS[suffix](tmp_path / f"b{suffix}", ROWS[:, :3])
-        message = refusal(tmp_path, DimensionMismatch)
-        first, second = (f"query bank ({tmp_path.name}) ({shard}{suffix})" for shard in "ab")
-        assert message == f"{second}: expected 4 dimensions, as {first} has, got 3 dimensions"
-
-
-def test_texts_are_no_vectors(tmp_path):
-    (tmp_path / "rows.csv").write_text("title,year\nboat,1984\n")
-    assert "texts have to be encoded first, and other fields are payload, got columns title, year" in refusal(
-        tmp_path / "rows.csv"
-    )
 
 
 BEGINNINGS = {

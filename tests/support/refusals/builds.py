@@ -225,7 +225,7 @@ OF_BUILD = rows_of(
                 ".",
                 "..",
                 "a/b",
-                "../photos",
+                *("../a", "/a", "a/..", "a.b", "_a"),
                 "a\0b",
                 "-a",
                 ".hidden",

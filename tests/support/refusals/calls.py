@@ -45,12 +45,23 @@ gates:
 OF_INDEX = set(inspect.signature(hubless.Index).parameters)
 
 
+CALLS = {}
+
+
+def call(function):
+    """Note a function of a folder and of arguments, each of which it has a right one for."""
+    CALLS[function.__name__] = function
+    return function
+
+
+@call
 def fit(folder, **given):
     of_index = {name: given.pop(name) for name in OF_INDEX & given.keys()}
     index = hubless.Index(**{"metric": "cosine", "correction": "none", **of_index})
     return index.fit(**{"query_bank": BANK, "targets": TARGETS, **given})
 
 
+@call
 def build(folder, **given):
     right = {"targets": TARGETS, "query_bank": BANK, "correction": "sn", "index": "flat"}
     return hubless.build(folder / "catalog", given.pop("collection", "things"), **{**right, **given})
@@ -68,60 +79,84 @@ def bare():
     return fit(None)
 
 
+@call
 def query(folder, **given):
     return asked().query(**{"vectors": BANK[:1], **given})
 
 
+@call
 def query_bare(folder, **given):
     return bare().query(**{"vectors": BANK[:1], **given})
 
 
+@cache
+def rescored():
+    """One whose correction scores candidates again."""
+    return fit(None, correction="ls")
+
+
+@call
+def query_rescored(folder, **given):
+    return rescored().query(**{"vectors": BANK[:1], **given})
+
+
+@call
 def query_free(folder, **given):
     """The filter of a collection whose payload is any JSON."""
     return parse_filter(given.get("filter", {"and": []}), FREE_SCHEMA)
 
 
+@call
 def add(folder, **given):
     right = {"vectors": TARGETS[:2], "ids": ["new", "newer"]}
     return fit(None, targets=TARGETS[:50], ids=NAMES[:50], payload={"n": np.arange(50)}).add(**{**right, **given})
 
 
+@call
 def offsets(folder, **given):
     right = {"targets": TARGETS, "query_bank": BANK, "metric": "cosine", "correction": "csls"}
     return hubless.offsets(**{**right, **given})
 
 
+@call
 def augment_targets(folder, **given):
     return hubless.augment_targets(**{"targets": TARGETS, "offsets": np.zeros(ROWS), "metric": "dot", **given})
 
 
+@call
 def augment_queries(folder, metric="dot"):
     return hubless.augment_queries(BANK, metric=metric)
 
 
+@call
 def choose_strength(folder, live_queries=BANK):
     return hubless.choose_strength(live_queries, TARGETS, np.zeros(ROWS), metric="cosine")
 
 
+@call
 def diagnose(folder, **given):
     return hubless.diagnose(**{"targets": TARGETS[:60], "query_bank": BANK, "metric": "cosine", **given})
 
 
+@call
 def job(folder, before="", after=""):
     (folder / "job.yaml").write_text(JOB.replace(before, after, 1) if before else after or JOB)
     return read_job(folder / "job.yaml")
 
 
+@call
 def reindex(folder, more=None, **settings):
     """Run a job over two files of targets, and `more`."""
     jobs.write(folder, **{"targets": "items/*", **settings})
     return jobs.run(folder)
 
 
+@call
 def fuse(folder, **given):
     return hubless.fuse(**{"lists": [(["a", "b"], [2.0, 1.0])], **given})
 
 
+@call
 def correct_scores(folder, lists=(([1, 2], [0.5, 0.25]),)):
     return hubless.ScoreCorrection.fit(lists)
 
@@ -132,44 +167,26 @@ def log():
     return correct_scores(None, as_lists(ids, scores))
 
 
+@call
 def rerank(folder, **given):
     return log().rerank(**{"ids": [0, 1], "scores": [2.0, 1.0], **given})
 
 
+@call
 def confidence(folder, **given):
     return log().confidence(**{"ids": [0, 1], "scores": [2.0, 1.0], **given})
 
 
+@call
 def calibrate(folder, **given):
     pairs = [([0], [1.0]), ([1], [2.0])] * 200
     return log().calibrate(**{"lists": pairs, "relevant": [0] * 400, **given})
 
 
+@call
 def read_logged(folder, path=None):
     return list(read_log(path or content("log.jsonl", '{"ids": ["a"], "scores": [1]}')(folder)).lists)
 
-
-CALLS = {
-    call.__name__: call
-    for call in (
-        *(
-            fit,
-            build,
-            query,
-            query_bare,
-            query_free,
-            add,
-            offsets,
-            augment_targets,
-            augment_queries,
-            choose_strength,
-            diagnose,
-            job,
-            reindex,
-        ),
-        *(fuse, correct_scores, rerank, confidence, calibrate, read_logged),
-    )
-}
 
 _OPTIONS = {
     "build": ("targets", "query_bank", "ids", "payload", "encoder", "metric", "correction", "index"),

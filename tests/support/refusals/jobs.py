@@ -63,6 +63,7 @@ OF_JOBS = rows_of(
         ({"targets": "t.npy", "more": npy("t.npy", wrong(value))}, f"targets (t.npy), row 699{words}", error)
         for value, words, error in ((np.nan, ", column 2: expected a", NotFinite), (0, ": expected a", ZeroVector))
     ),
+    correction=[({"name": "offsets:size"}, "offsets: expected a payload column: title, got size")],
     targets=[
         ("missing/*.parquet", "…targets.0: there is no such", StorageError),
         ("http://bucket/items", "targets.0.path: expected a path: copy the files"),

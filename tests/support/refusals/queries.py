@@ -3,6 +3,7 @@
 from support.refusals.shape import COMMAND, HTTP, PYTHON, rows_of
 
 from hubless.errors import PointNotFound, UnknownField
+from hubless.search.ranker import MOST_CANDIDATES
 from hubless.search.selection import MOST_DIVERSE
 
 EVERYWHERE = (PYTHON, COMMAND, HTTP)
@@ -64,9 +65,19 @@ OF_PYTHON = rows_of(
         ),
     ],
 )
+OF_RESCORED = rows_of(
+    "query_rescored",
+    parameters=[
+        ({"candidates": MOST_CANDIDATES + 1}, f"parameters.candidates: expected at most {MOST_CANDIDATES}"),
+        *(
+            ({"candidates": wanted}, "parameters.candidates: expected a whole number of at least 1")
+            for wanted in (0, -5, 1.5, "many", None, True)
+        ),
+    ],
+)
 OF_BARE = rows_of(
     "query_bare",
     ({"with_payload": ["price"]}, "with_payload: expected none, as there is no payload, got price", UnknownField),
     ({"group_by": "kind"}, "group_by: expected none, as collection 'index' has no payload"),
 )
-ROWS_OF_QUERIES = [*IN_BOUNDS, *OF_TYPES, *OF_PYTHON, *OF_BARE]
+ROWS_OF_QUERIES = [*IN_BOUNDS, *OF_TYPES, *OF_PYTHON, *OF_BARE, *OF_RESCORED]

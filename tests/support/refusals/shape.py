@@ -100,9 +100,10 @@ def npz(name, rows, **more):
     return lambda folder: np.savez(folder / name, vectors=rows, **more) or folder / name
 
 
-def parquet(name, **columns):
+def parquet(name, table=None, **columns):
     """A table in groups of 64 rows, so that the bad row is in a later one."""
-    return lambda folder: pq.write_table(pa.table(columns), folder / name, row_group_size=64) or folder / name
+    made = pa.table(columns) if table is None else table
+    return lambda folder: pq.write_table(made, folder / name, row_group_size=64) or folder / name
 
 
 def feather(name, **columns):

@@ -1,6 +1,7 @@
 """The one table of refusals."""
 
 from support.refusals.builds import ROWS_OF_BUILDS
+from support.refusals.files import ROWS_OF_FILES
 from support.refusals.filters import ROWS_OF_FILTERS
 from support.refusals.items import ROWS_OF_ITEMS
 from support.refusals.jobs import ROWS_OF_JOBS
@@ -9,6 +10,6 @@ from support.refusals.scores import ROWS_OF_SCORES
 from support.refusals.vectors import ROWS_OF_VECTORS
 
 TABLE = [
-    *(*ROWS_OF_VECTORS, *ROWS_OF_ITEMS, *ROWS_OF_BUILDS, *ROWS_OF_JOBS),
+    *(*ROWS_OF_VECTORS, *ROWS_OF_FILES, *ROWS_OF_ITEMS, *ROWS_OF_BUILDS, *ROWS_OF_JOBS),
     *(*ROWS_OF_QUERIES, *ROWS_OF_FILTERS, *ROWS_OF_SCORES),
 ]

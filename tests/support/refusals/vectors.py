@@ -203,10 +203,6 @@ IN_FILES = rows_of(
         (content("t.bvecs", b"\4\0\0\0abcdx"), "targets (t.bvecs): expected rows of one length"),
         (indexed("t.faiss", wrong(0)), "targets (t.faiss), row 699: expected", ZeroVector),
         (
-            indexed("t.faiss", TARGETS, "SQ8"),
-            "targets (t.faiss): expected an index that keeps vectors as they are …, got IndexScalarQuantizer",
-        ),
-        (
             folder_of("s", npy("0.npy", TARGETS), npy("1.npy", wrong(np.nan))),
             "targets (s) (1.npy), row 699, column 2: expected a finite",
             NotFinite,
