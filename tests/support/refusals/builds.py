@@ -4,8 +4,10 @@ import numpy as np
 import pyarrow as pa
 from support.refusals.shape import (
     BANK,
+    HTTP,
     NAMES,
     NUMBERS,
+    PYTHON,
     ROWS,
     TARGETS,
     among,
@@ -239,6 +241,14 @@ OF_BUILD = rows_of(
         )
     ],
 )
+OF_CREATION = rows_of(
+    "create",
+    dim=[(dim, "dim: expected a whole number ") for dim in (0, 65_537)],
+    metric=[("l2", "metric: expected ")],
+    id_type=[("uuid", "id_type: expected ")],
+    payload_schema=[({"a": "text"}, "payload_schema…: expected one of string, int64")],
+    doors=(PYTHON, HTTP),
+)
 OF_FUNCTIONS = [
     *rows_of(
         "offsets",
@@ -279,4 +289,14 @@ OF_FUNCTIONS = [
         live_queries=[(TARGETS[:60], "live queries: expected queries that people asked, got 100 % targets")],
     ),
 ]
-ROWS_OF_BUILDS = [*OF_CLICKS, *OF_OFFSETS, *OF_GROUPS, *OF_PRIOR, *OF_BANK, *OF_INDEX, *OF_BUILD, *OF_FUNCTIONS]
+ROWS_OF_BUILDS = [
+    *OF_CLICKS,
+    *OF_OFFSETS,
+    *OF_GROUPS,
+    *OF_PRIOR,
+    *OF_BANK,
+    *OF_INDEX,
+    *OF_BUILD,
+    *OF_CREATION,
+    *OF_FUNCTIONS,
+]

@@ -11,6 +11,7 @@ from support.refusals.shape import BANK, NAMES, ROWS, TARGETS, content
 from support.score_logs import as_lists, hubby_log
 
 import hubless
+from hubless.builder import lifecycle
 from hubless.builder.reindex.job_file import read_job
 from hubless.filters import parse_filter
 from hubless.search.scores.log_file import read_log
@@ -77,6 +78,15 @@ def asked():
 def bare():
     """The same without payload and ids."""
     return fit(None)
+
+
+CREATED = {"dim": 8, "metric": "cosine", "id_type": "string"}
+
+
+@call
+def create(folder, **given):
+    """Begin an empty collection."""
+    return lifecycle.create(folder / "catalog", "created", **{**CREATED, **given})
 
 
 @call
