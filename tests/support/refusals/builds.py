@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 from support.refusals.shape import (
     BANK,
+    COMMAND,
     HTTP,
     NAMES,
     NUMBERS,
@@ -241,6 +242,18 @@ OF_BUILD = rows_of(
         )
     ],
 )
+OF_PARAMETERS = rows_of(
+    "build",
+    *(
+        ({"correction": "nnn", "parameters": {name: value}}, f"{name}: expected {words}")
+        for name, words, values in (
+            ("k", "a whole number of at least 1", (0, 1.5, True, [4], "[" * 99, "9" * 5000)),
+            ("weight", "a number of at least 0", (float("nan"), float("inf"), -1, "much")),
+        )
+        for value in values
+    ),
+    doors=(PYTHON, COMMAND),
+)
 OF_CREATION = rows_of(
     "create",
     dim=[(dim, "dim: expected a whole number ") for dim in (0, 65_537)],
@@ -297,6 +310,7 @@ ROWS_OF_BUILDS = [
     *OF_BANK,
     *OF_INDEX,
     *OF_BUILD,
+    *OF_PARAMETERS,
     *OF_CREATION,
     *OF_FUNCTIONS,
 ]
