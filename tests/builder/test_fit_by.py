@@ -119,18 +119,6 @@ class TestLaterTargets:
         np.testing.assert_allclose(index.offsets[-3], alone.correction().offsets(self.NEW[:1])[0], atol=2e-5)
         assert np.abs(index.offsets[-2:]).max() < TINY
 
-    def test_fit_is_the_same_after_it_was_saved(self, tmp_path):
-        index = hubless.Index(metric="dot").fit(asked(), TARGETS, payload=PAYLOAD, fit_by="tenant")
-        index.save(tmp_path, "c")
-        again = hubless.open(tmp_path, "c")
-        for each in (index, again):
-            each.add(self.NEW, ids=[900, 901, 902], payload={"tenant": ["b", "a", "b"]})
-        np.testing.assert_array_equal(again.offsets, index.offsets)
-        again.save(tmp_path, "c")
-        merged = hubless.open(tmp_path, "c")
-        np.testing.assert_array_equal(np.sort(merged.offsets), np.sort(index.offsets))
-        assert merged.manifest.fit_by == "tenant"
-
     def test_offsets_of_vectors_alone_are_refused(self, tmp_path):
         with pytest.raises(InputError, match="fit_by: expected the group of each target"):
             build(tmp_path).correction().offsets(self.NEW)

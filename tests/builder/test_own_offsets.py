@@ -96,19 +96,14 @@ def test_offsets_are_measured_where_there_is_a_bank(tmp_path):
     assert opened(tmp_path).query(PROBLEM.queries, 1).scores.dtype == np.float32
 
 
-def test_index_takes_an_array_and_a_column_brings_offsets_of_later_targets(tmp_path):
+def test_index_takes_an_array_and_a_column_brings_offsets_of_later_targets():
     index = hubless.Index(correction="offsets", metric="dot")
     index.fit(None, PROBLEM.targets[:100], ids=IDS[:100], payload=COLUMN[:100], offsets="own")
     index.add(PROBLEM.targets[100:], ids=IDS[100:], payload=COLUMN[100:])
     np.testing.assert_allclose(index.offsets, OWN - OWN[:100].mean(), atol=1e-6)
     np.testing.assert_array_equal(index.query(PROBLEM.queries, 10).rows, ranked_by_hand(OWN))
-    index.save(tmp_path, "things")
-    again = opened(tmp_path)
-    again.add(PROBLEM.targets[:2], ids=["new", "unknown"], payload=[{"own": -2.5}, {"title": "no offset"}])
-    median = np.median(OWN[:100])
-    np.testing.assert_allclose(again.offsets[-2:], np.array([-2.5, median]) - OWN[:100].mean(), atol=1e-6)
-    again.save(tmp_path, "things")
-    np.testing.assert_allclose(opened(tmp_path).offsets, again.offsets, atol=1e-6)
+    index.add(PROBLEM.targets[:1], ids=["unknown"], payload=[{"title": "no offset"}])
+    assert index.offsets[-1] == pytest.approx(np.median(OWN[:100]) - OWN[:100].mean(), abs=1e-6)
     array = hubless.Index(correction="offsets", metric="dot").fit(None, PROBLEM.targets, offsets=OWN.tolist())
     np.testing.assert_array_equal(array.query(PROBLEM.queries, 10).rows, ranked_by_hand(OWN))
 

@@ -1,13 +1,8 @@
 import numpy as np
-import pyarrow as pa
 import pytest
-from support import small
 from support.problems import normal, with_hubs
 
 import hubless
-from hubless.search.writes import Put
-from hubless.store.catalog import Catalog
-from hubless.vectors.ids import id_array
 
 PROBLEM = with_hubs(targets=120, bank=200)
 BANK, TARGETS = PROBLEM.bank, PROBLEM.targets
@@ -65,24 +60,6 @@ class TestLaterTargets:
         assert known == pytest.approx(index.offsets[0], abs=1e-6)
         assert twice - known == pytest.approx(-details["shrinkage"] * details["temperature"] * np.log(2), abs=1e-6)
         assert unknown == pytest.approx([correction.offsets(TARGETS[:1])[0]] * 3)
-
-    def test_saved_and_opened_index_goes_on_with_the_prior(self, tmp_path):
-        index = fit(payload=PAYLOAD, target_prior="clicks")
-        index.save(tmp_path, "c")
-        opened = hubless.open(tmp_path, "c")
-        opened.add(TARGETS[:1], ids=[900], payload=[{"clicks": int(COUNTS[0])}])
-        assert opened.offsets[-1] == pytest.approx(index.offsets[0], abs=1e-6)
-        opened.save(tmp_path, "c")
-        again = hubless.open(tmp_path, "c")
-        assert again.manifest.target_prior.column == "clicks"
-        np.testing.assert_array_equal(again.offsets, opened.offsets)
-
-    def test_written_target_takes_the_prior_of_its_column(self, tmp_path):
-        index = build(tmp_path, payload=PAYLOAD, target_prior="clicks")
-        payload = pa.table({name: [values[0]] for name, values in PAYLOAD.items()}, index.parts.payload_schema)
-        put = Put(np.ascontiguousarray(TARGETS[:1]), id_array([300], "ids"), payload)
-        small.record(Catalog(tmp_path).log("c"), put)
-        assert hubless.open(tmp_path, "c").offsets[-1] == pytest.approx(index.offsets[0], abs=1e-6)
 
 
 class TestStrength:

@@ -1,4 +1,4 @@
-"""A job makes the version that a build makes of its files; later targets have what an index gives that adds them."""
+"""With each setting, a job makes what a build makes, and later targets are the same whatever brings them."""
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ from support.segments import unnamed
 
 import hubless
 from hubless.corrections.grouped import with_groups
+from hubless_service.http.arrow import put_of
 
 ROWS = np.arange(60)
 COLUMNS = {"own": np.sin(ROWS), "clicks": 1 + ROWS, "shop": np.where(ROWS % 3, "north", "south")}
@@ -52,8 +53,18 @@ def held(opened):
     return [*parts, found.ids, found.scores]
 
 
+def assert_same(catalog, expected):
+    opened = hubless.open(catalog, NAME)
+    opened.check_canaries()
+    for ours, theirs in zip(held(opened), expected, strict=True):
+        if isinstance(ours, np.ndarray):
+            np.testing.assert_allclose(ours, theirs, atol=2e-5)
+        else:
+            assert ours == theirs
+
+
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
-def test_job_is_a_build_and_targets_that_come_and_change_are_those_of_an_index(folder, settings):
+def test_job_is_a_build_and_targets_that_come_and_change_are_the_same_by_index_log_merge_and_job(folder, settings):
     settings = {"correction": {"name": "csls", "parameters": {"k": 3}}, **settings}
     jobs.rewrite(folder, query_bank="bank.parquet", refit={"frozen": 1}, **settings)
     made = jobs.run(folder).manifest
@@ -72,16 +83,18 @@ def test_job_is_a_build_and_targets_that_come_and_change_are_those_of_an_index(f
     assert (done.job.offsets, done.job.new, done.job.changed) == ("kept", 2, 1)
     index = hubless.open(folder / "other", NAME)
     index.remove(CHANGED[:1])
-    vectors = [vector("item-1", 7), *map(vector, CHANGED[1:])]
-    index.add(np.array(vectors), ids=CHANGED, payload=LATER)
-    opened = hubless.open(folder / "catalog", NAME)
-    opened.check_canaries()
-    for ours, theirs in zip(held(opened), held(index), strict=True):
-        if isinstance(ours, np.ndarray):
-            np.testing.assert_allclose(ours, theirs, atol=2e-5)
-        else:
-            assert ours == theirs
-    assert np.ptp(opened.offsets) > 0.01
+    vectors = np.array([vector("item-1", 7), *map(vector, CHANGED[1:])])
+    index.add(vectors, ids=CHANGED, payload=LATER)
+    expected = held(index)
+    assert np.ptp(expected[1]) > 0.01
+    assert_same(folder / "catalog", expected)
+    put = put_of(pa.table({"id": CHANGED, "vector": list(vectors), **LATER}), hubless.open(folder / "other", NAME))
+    small.record(hubless.Catalog(folder / "other").log(NAME), put)
+    assert_same(folder / "other", expected)
+    hubless.merge(folder / "other", NAME)
+    assert_same(folder / "other", expected)
+    index.save(folder / "saved", NAME)
+    assert_same(folder / "saved", expected)
 
     jobs.rewrite(folder, query_bank="bank.parquet", correction=correction)
     for name in {"fit_by", "target_prior"} & settings.keys():
