@@ -1,13 +1,13 @@
 """Addresses of databases: scheme://user@host:port/database/table?vector=column."""
 
-import re
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from hubless.databases.base import Database
+from hubless.databases import is_database
 from hubless.errors import InputError, how_to_install, without_secrets
+from hubless_databases.base import Database
 
 GROUP, PACKAGE = "hubless.databases", "hubless-databases"
 """Entry points named like schemes, each a class that takes a `DatabaseAddress`; and what brings those of the forms."""
@@ -19,7 +19,6 @@ FORMS = {
     "milvus": "milvus://HOST:19530/COLLECTION",
 }
 """How the addresses of each scheme look. A folder in place of the host is local."""
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -45,20 +44,11 @@ class DatabaseAddress:
         return None if self.host else Path(self.path)
 
 
-def is_database(given: object) -> bool:
-    """Return True if a text is the address of a database."""
-    found = _ADDRESS.match(given) if isinstance(given, str) else None
-    return found is not None and found[1].lower() in FORMS
-
-
 def open_database(address: str) -> Database:
     """Connect to the table or collection of an address. Raises `InputError` if a package is missing: names it."""
     parsed = parse_address(address)
     scheme = parsed.scheme
-    entry = next(iter(entry_points(group=GROUP, name=scheme)), None)
-    if entry is None:
-        line = f"pip install './databases[{scheme}]', in the repository of hubless"
-        raise InputError("address", f"the package {PACKAGE} for {scheme}:// ({line})", "none")
+    [entry] = entry_points(group=GROUP, name=scheme)
     try:
         kind = entry.load()
         _check_place(parsed)  # before the client, which would make the folder
@@ -86,7 +76,7 @@ def parse_address(address: str) -> DatabaseAddress:
     """Return the parts of an address. Raises `InputError` if it is none."""
     forms = ", ".join(FORMS.values())
     if not is_database(address):
-        raise InputError("address", f"one of {forms}", shown_address(address))
+        raise InputError("address", f"one of {forms}", without_secrets(str(address)))
     scheme, _, rest = address.partition("://")
     scheme, form = scheme.lower(), FORMS[scheme.lower()]
     try:
@@ -94,10 +84,10 @@ def parse_address(address: str) -> DatabaseAddress:
         host = parts.hostname
         port = parts.port
     except ValueError as error:
-        raise InputError("address", form, shown_address(address)) from error
+        raise InputError("address", form, without_secrets(str(address))) from error
     if "@" in rest and ":" in parts.netloc and "@" not in parts.netloc:
         expected = f"{form}, where a password has / as %2F, ? as %3F and # as %23, and a name @ as %40"
-        raise InputError("address", expected, shown_address(address))
+        raise InputError("address", expected, without_secrets(str(address)))
     if host in (".", "..", "~"):  # a folder relative to this one
         rest, host = rest.partition("?")[0], None
         before, _, table = str(Path(rest).expanduser()).rpartition("/")
@@ -105,12 +95,8 @@ def parse_address(address: str) -> DatabaseAddress:
         before, _, table = unquote(parts.path).rstrip("/").rpartition("/")
         before = before if host is None else before.lstrip("/")
     if not table or (not before and (host is None or scheme == "pgvector")):
-        raise InputError("address", f"{form}, or {scheme}:///FOLDER/NAME on this machine", shown_address(address))
+        expected = f"{form}, or {scheme}:///FOLDER/NAME on this machine"
+        raise InputError("address", expected, without_secrets(str(address)))
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     password = parts.password and unquote(parts.password)
     return DatabaseAddress(scheme, host, port, parts.username, password, before, table, options)
-
-
-def shown_address(address: str) -> str:
-    """Return an address without its password and other secrets."""
-    return without_secrets(str(address))

@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,9 +13,7 @@ from hubless.builder.build import build
 from hubless.builder.index import open_index
 from hubless.corrections import correction as make_correction, folds, is_given, registered
 from hubless.corrections.centred import CentredCorrection
-from hubless.databases.addresses import open_database
-from hubless.databases.base import PAGE, Asking, Database, RowId, packed, unpacked
-from hubless.databases.spool import ID, database_errors, spool
+from hubless.databases import Corrected
 from hubless.errors import InputError, one_line
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
@@ -25,26 +22,14 @@ from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_TARGETS, Metric, comparison
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import VectorSource
+from hubless_databases.addresses import open_database
+from hubless_databases.base import PAGE, Asking, Database, RowId, packed, unpacked
+from hubless_databases.spool import ID, database_errors, spool
 
 INTO = "hubless"
 _ONE_FIT = "one fit for all rows, as rows that come later need it"
 _TURNS = 4
 """Passes over the rows after a correction: each looks for what changed during the one before."""
-
-
-@dataclass(frozen=True)
-class Corrected:
-    """Result of a correction in a database: rows written, rows without a vector or unknown, and how to ask.
-
-    `answer` are lines that say by the hits whether to answer; empty without a query bank.
-    """
-
-    title: str
-    into: str
-    written: int
-    left_out: int
-    query: str
-    answer: str = ""
 
 
 def correct(

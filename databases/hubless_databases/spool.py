@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hubless.databases.addresses import open_database
-from hubless.databases.base import Database, Page, RowId
 from hubless.errors import DimensionMismatch, EngineError, HublessError, InputError, NotFinite, ZeroVector, one_line
+from hubless_databases.addresses import open_database
+from hubless_databases.base import Database, Page, RowId
 
 ID, VECTOR = "id", "vector"
 _SHOWN = 5
@@ -22,10 +22,17 @@ _PLAIN = (bool, int, float, str, date, datetime, type(None))
 
 
 def copied_rows(address: str, folder: Path) -> Path:
-    """Return a copy of the rows of a database in a folder, made anew, whole."""
+    """Return a file with the rows of the database at an address, and their payload, made anew in a folder, whole."""
     folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=folder) as beside:
-        return spooled_rows(address, Path(beside)).replace(folder / "rows.parquet")
+    with (
+        TemporaryDirectory(dir=folder) as beside,
+        closing(open_database(address)) as database,
+        database_errors(database),
+    ):
+        path = Path(beside) / "rows.parquet"
+        if not spool(database, path, payload=True):
+            raise InputError("address", "rows with a vector", "none")
+        return path.replace(folder / path.name)
 
 
 def spool(
@@ -75,15 +82,6 @@ def _named(what: str, ids: list[RowId]) -> str:
     return (
         f"{what} in {'a row' if len(ids) == 1 else f'{len(ids):,} rows'}, id {', '.join(map(str, ids[:_SHOWN]))}{more}"
     )
-
-
-def spooled_rows(address: str, folder: Path) -> Path:
-    """Return a file with the rows of the database at an address, and their payload."""
-    with closing(open_database(address)) as database, database_errors(database):
-        path = folder / "rows.parquet"
-        if not spool(database, path, payload=True):
-            raise InputError("address", "rows with a vector", "none")
-        return path
 
 
 @contextmanager

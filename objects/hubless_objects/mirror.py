@@ -10,7 +10,6 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,11 +47,12 @@ from hubless.store.catalog import (
     superfluous,
     version_before,
 )
-from hubless.store.durable import link, locked, make_folder, move, replace_text
+from hubless.store.durable import link, locked, make_folder, move, put_text
 from hubless.store.locks import forget_outside, noted_outside
 from hubless.store.log import Log
 from hubless.store.names import check_name, is_file_name, is_name
-from hubless.store.remote.objects import Objects
+from hubless.store.places import Working
+from hubless_objects.objects import Objects
 
 PULLING = ".pulling-"
 
@@ -74,8 +74,7 @@ class RemoteCatalog:
     """A catalog in object storage, at an address such as s3://bucket/prefix: its versions and aliases.
 
     `folder` is for copies of versions; by default below the cache of this user. Raises `InputError` for what is no
-    address, and if the extra for it is not installed; `StorageError` from every method, if the store refuses or cannot
-    be reached.
+    address; `StorageError` from every method, if the store refuses or cannot be reached.
     """
 
     def __init__(self, address: str | Path, folder: Path | None = None) -> None:
@@ -188,6 +187,42 @@ class RemoteCatalog:
                 self.objects.put(key, path_of(folder, file))
         self.objects.put(_key(name, version, MANIFEST), folder / MANIFEST)
         self.objects.replace(f"{name}/{CURRENT}", version.encode(), tag)
+
+    @contextmanager
+    def working(self, name: str, *, pull: bool = False) -> Iterator[Working]:
+        """Give the folder to change a collection in, to one process at a time; with `pull` it has what is current."""
+        with storage_errors(self.folder):
+            make_folder(self.folder)
+            with locked(self.folder / f".{name}.lock"):
+                self.pull_aliases()  # so that no collection gets the name of one
+                tag = self.tag(name)  # before the version that is pulled, so that none in between is lost
+                if tag is None:
+                    self.objects.names()  # says so now if there is no bucket
+                    # what an unfinished job has done stays
+                    (self.folder / name / CURRENT).unlink(missing_ok=True)
+                elif pull:
+                    self.pull(name)
+                yield Working(self.catalog, partial(self._publish, name, tag))
+
+    def _publish(self, name: str, tag: str | None) -> None:
+        """Push the version that is current here, and make it current at the address."""
+        self.push(name, self.catalog.current(name), tag)
+        versions = self.folder / name / VERSIONS
+        for version in noted_outside(versions):  # the others are at the address still
+            if (versions.parent / SEGMENTS / version).is_dir():
+                forget_outside(versions, version)
+        self.catalog.prune(name, 1)
+
+    def readable(self, name: str, version: str | None = None) -> Catalog:
+        """Pull the current version of a collection, and `version`, and return the folder."""
+        with storage_errors(self.folder):
+            make_folder(self.folder)
+            with locked(self.folder / ".lock"):
+                self.pull_aliases()
+                name = self.catalog.resolve(name)
+                check_name(name)
+                self.pull(name, version)
+        return self.catalog
 
     def forget(self, name: str) -> None:
         """Remove a collection from the folder. Who has its files open keeps them."""
@@ -393,80 +428,9 @@ def _remove(path: Path) -> None:
             path.unlink()
 
 
-def put_text(path: Path, text: str) -> None:
-    """Replace a file's content as `replace_text` does, also where a folder stands in its place."""
-    if path.is_dir():
-        _remove(path)
-    replace_text(path, text)
-
-
 def _is_here(folder: Path) -> bool:
     try:
         verify(folder, read_manifest(folder), hashes=False)
     except (BundleError, StorageError):
         return False
     return True
-
-
-@dataclass(frozen=True)
-class Working:
-    """A catalog to change a collection in. `catalog`: where to make the version."""
-
-    catalog: Catalog
-    _name: str
-    _remote: RemoteCatalog | None = None
-    _tag: str | None = None
-
-    def publish(self) -> None:
-        """Push the version that is current now, and make it current at the address. Does nothing on a disk."""
-        if self._remote is not None:
-            self._remote.push(self._name, self.catalog.current(self._name), self._tag)
-            versions = self.catalog.path / self._name / VERSIONS
-            for version in noted_outside(versions):  # the others are at the address still
-                if (versions.parent / SEGMENTS / version).is_dir():
-                    forget_outside(versions, version)
-            self.catalog.prune(self._name, 1)
-
-
-@contextmanager
-def working(catalog: str | Path, name: str, *, pull: bool = False) -> Iterator[Working]:
-    """Give a catalog to change a collection in. At an address, one process of this machine at a time gets it."""
-    check_name(name)
-    if (address := storage_address(catalog)) is None:
-        yield Working(Catalog(catalog), name)
-        return
-    remote = RemoteCatalog(address, copy_folder(address, "work"))
-    with storage_errors(remote.folder):
-        make_folder(remote.folder)
-        with locked(remote.folder / f".{name}.lock"):
-            remote.pull_aliases()  # so that no collection gets the name of one
-            tag = remote.tag(name)  # before the version that is pulled, so that none in between is lost
-            if tag is None:
-                remote.objects.names()  # says so now if there is no bucket
-                # what an unfinished job has done stays
-                (remote.folder / name / CURRENT).unlink(missing_ok=True)
-            elif pull:
-                remote.pull(name)
-            yield Working(remote.catalog, name, remote, tag)
-
-
-def readable(catalog: str | Path | Catalog, name: str, version: str | None = None) -> Catalog:
-    """Return a catalog to open a collection from. From an address its current version and `version` are pulled."""
-    if isinstance(catalog, Catalog):
-        return catalog
-    if (address := storage_address(catalog)) is None:
-        return Catalog(catalog)
-    remote = RemoteCatalog(address)
-    with storage_errors(remote.folder):
-        make_folder(remote.folder)
-        with locked(remote.folder / ".lock"):
-            remote.pull_aliases()
-            name = remote.catalog.resolve(name)
-            check_name(name)
-            remote.pull(name, version)
-    return remote.catalog
-
-
-def managed(catalog: str | Path) -> Catalog | RemoteCatalog:
-    """Return a catalog whose versions and aliases are listed or changed, on a disk or at an address."""
-    return Catalog(catalog) if storage_address(catalog) is None else RemoteCatalog(catalog)

@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hubless.errors import InputError, PreconditionFailed, StorageError, how_to_install, one_line
-from hubless.store.address import EXTRA
+from obstore import exceptions
+from obstore.store import AzureStore, GCSStore, ObjectStore, S3Store
+
+from hubless.errors import PreconditionFailed, StorageError, one_line
 from hubless.store.durable import sync
-
-if TYPE_CHECKING:
-    from obstore.store import ObjectStore
 
 CHUNK = 16 * 2**20
 """Bytes of one request. What came before a failure need not come again."""
@@ -28,10 +27,6 @@ class Objects:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        try:
-            import obstore.store  # noqa: F401  # says now if it is missing
-        except ImportError as error:
-            raise InputError(address, f"the extra {EXTRA} ({how_to_install(EXTRA)})", "no such package") from error
         with self._errors(""):
             self._store = _store(address)
 
@@ -128,8 +123,6 @@ class Objects:
 
     @contextmanager
     def _errors(self, key: str) -> Iterator[None]:
-        from obstore import exceptions
-
         try:
             yield
         except (FileNotFoundError, exceptions.NotFoundError) as error:
@@ -146,9 +139,7 @@ class Objects:
             raise StorageError(self._name(key), f"{why}: {one_line(error)}") from error
 
 
-def _store(address: str) -> "ObjectStore":
-    from obstore.store import AzureStore, GCSStore, S3Store
-
+def _store(address: str) -> ObjectStore:
     scheme, _, path = address.partition("://")
     bucket, _, prefix = path.partition("/")
     # one without TLS, such as a MinIO beside the service or an emulator

@@ -13,7 +13,7 @@ from hubless.builder import lifecycle
 from hubless.builder.pipeline import compaction
 from hubless.search.transaction import open_written
 from hubless.search.writes import Put, Remove
-from hubless.store.remote.mirror import RemoteCatalog
+from hubless_objects.mirror import RemoteCatalog
 
 NAME, TURNS = "photos", 12
 

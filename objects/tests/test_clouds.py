@@ -9,7 +9,7 @@ from support.until import until
 
 import hubless
 from hubless.errors import PreconditionFailed
-from hubless.store.remote.objects import Objects
+from hubless_objects.objects import Objects
 
 EMULATORS = {"az": clouds.azurite, "gs": clouds.google}
 BUCKET = "hubless"

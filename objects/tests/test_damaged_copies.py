@@ -8,7 +8,7 @@ from support.object_storage import ADDRESS
 
 import hubless
 from hubless.errors import BundleDamaged
-from hubless.store.remote.mirror import RemoteCatalog
+from hubless_objects.mirror import RemoteCatalog
 
 
 def flip(path):

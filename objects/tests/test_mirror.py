@@ -6,8 +6,8 @@ from support.object_storage import ADDRESS, damaging, failing, late_listing
 
 from hubless.errors import BundleDamaged, CollectionNotFound, PreconditionFailed, StorageError, VersionNotFound
 from hubless.store.bundle import MANIFEST
-from hubless.store.remote import objects
-from hubless.store.remote.mirror import RemoteCatalog
+from hubless_objects import objects
+from hubless_objects.mirror import RemoteCatalog
 
 
 @pytest.fixture

@@ -1,17 +1,16 @@
-import sys
 import threading
 from datetime import timedelta
 
 import pytest
-from store.remote.test_clouds import (  # noqa: F401
+from support.object_storage import ADDRESS, failing, hanging, truncating
+from test_clouds import (  # noqa: F401
     test_object_is_replaced_only_if_it_is_as_it_was,
     test_objects_are_read_written_listed_and_removed,
 )
-from support.object_storage import ADDRESS, failing, hanging, truncating
 
-from hubless.errors import InputError, StorageError
-from hubless.store.remote import objects
-from hubless.store.remote.objects import Objects
+from hubless.errors import StorageError
+from hubless_objects import objects
+from hubless_objects.objects import Objects
 
 
 @pytest.fixture
@@ -77,10 +76,3 @@ def test_missing_permission_is_named_and_not_tried_again(there, store):
     with pytest.raises(StorageError, match=rf"{ADDRESS}/one: no permission"):
         there.read("one")
     assert store.faults.asked.count(("GET", "/hubless/some/catalog/one")) == 1
-
-
-def test_missing_extra_says_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "obstore", None)
-    monkeypatch.setitem(sys.modules, "obstore.store", None)
-    with pytest.raises(InputError, match=r"s3://b/c: expected the extra .* \(pip install 'obstore"):
-        Objects("s3://b/c")

@@ -4,15 +4,16 @@ import shutil
 
 import httpx
 import pytest
-from store.remote.test_damaged_copies import flip
+from attack.test_kills import count
 from support import object_storage, small
 from support.object_storage import ADDRESS, BUCKET, damaging, failing
 from support.server_process import served
 from support.serving import serving_catalog
 from support.until import until
+from test_damaged_copies import flip
 
 import hubless
-from hubless.store.remote.mirror import RemoteCatalog
+from hubless_objects.mirror import RemoteCatalog
 from hubless_service.searching.collection_sources import RemoteSource
 
 
@@ -194,9 +195,8 @@ def test_service_serves_follows_survives_and_says_so(publish, store, tmp_path):
     shutil.rmtree(tmp_path / "cache")
 
 
-def test_service_without_the_extra_does_not_start(store, tmp_path):
-    with (
-        pytest.raises(AssertionError, match=r"expected the extra object-storage \(pip install"),
-        served(ADDRESS, before="import sys; sys.modules['obstore'] = None", cache=tmp_path / "cache"),
-    ):
-        pass
+def test_workers_over_a_bucket_count_together(store, tmp_path):
+    mirror = RemoteCatalog(ADDRESS, tmp_path / "builds")
+    made = small.build(tmp_path / "builds", "photos")
+    mirror.push("photos", made.version, mirror.tag("photos"))
+    count(ADDRESS, cache=tmp_path / "cache")

@@ -10,7 +10,6 @@ from support import executing as work
 from support.processes import free_port
 
 from hubless.builder import executors
-from hubless.builder.executors import RayExecutor
 from hubless.errors import CollectionNotFound, InputError
 from hubless.kernels import sharding
 from hubless.kernels.sharding import on_executor, over_shards
@@ -19,6 +18,8 @@ from hubless.vectors.sources import SharedVectors
 
 ray = pytest.importorskip("ray", reason="needs Ray: make extras")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
+
+from hubless_ray.executor import RayExecutor  # noqa: E402  # imports ray
 
 pytestmark = pytest.mark.slow
 # Ray rewrites 127.0.0.1 into the address of this machine, which other machines can reach
@@ -36,7 +37,8 @@ def node():
 def cluster(monkeypatch):
     monkeypatch.setattr(sharding, "SHARD_ROWS", work.SHARD_ROWS)
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))  # the nodes have the work that goes wrong
+    # the nodes have the work that goes wrong
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3] / "tests"))
     made = cluster_utils.Cluster(initialize_head=True, head_node_args={**node(), "include_dashboard": False})
     made.add_node(**node())
     monkeypatch.setenv("RAY_ADDRESS", made.address)
@@ -63,7 +65,7 @@ def shared(tmp_path):
 )
 def test_a_cluster_gives_the_bytes_of_shards_here(cluster, tmp_path, monkeypatch, correction, parameters):
     on_cluster, _, folder = work.offsets_built(tmp_path / "ray", "ray", correction, parameters)
-    monkeypatch.setattr(executors, "RayExecutor", work.InShards)
+    monkeypatch.setattr(executors, "brought", lambda *_: work.InShards)
     here, _, _ = work.offsets_built(tmp_path / "here", "ray", correction, parameters)
     assert on_cluster.tobytes() == here.tobytes()
     assert not (folder / "shared").exists()

@@ -21,7 +21,7 @@ from hubless.search.collection import MOST_STRENGTH
 from hubless.store.bundle import DecidedStrength, Manifest
 from hubless.store.catalog import Catalog
 from hubless.store.names import check_name
-from hubless.store.remote.mirror import working
+from hubless.store.places import working
 from hubless.vectors.arrays import check_between
 from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors

@@ -142,7 +142,7 @@ def _own(manifest: Manifest) -> set[str]:
 class Catalog:
     """A folder of collections.
 
-    Raises `InputError` for an address in object storage: see `hubless.store.remote`; `StorageError` from every method,
+    Raises `InputError` for an address in object storage: see `hubless.store.places`; `StorageError` from every method,
     if the disk refuses.
 
     Attributes
