@@ -29,9 +29,11 @@ COPY service/hubless_service service/hubless_service
 COPY lab/hubless_lab lab/hubless_lab
 COPY demo/hubless_demo demo/hubless_demo
 COPY engines engines
+COPY objects objects
 RUN /opt/build/bin/python -m hatchling build -t wheel -d /tmp/dist \
-    && for extra in $(echo "$EXTRAS" | tr , ' '); do if [ -d "engines/$extra" ]; then \
-       (cd "engines/$extra" && /opt/build/bin/python -m hatchling build -t wheel -d /tmp/dist) || exit; fi; done \
+    && for extra in $(echo "$EXTRAS" | tr , ' '); do \
+       case $extra in object-storage) ring=objects;; *) ring=engines/$extra;; esac; if [ -d "$ring" ]; then \
+       (cd "$ring" && /opt/build/bin/python -m hatchling build -t wheel -d /tmp/dist) || exit; fi; done \
     && /opt/build/bin/pip --python /opt/hubless/bin/python install --no-deps /tmp/dist/*.whl
 
 

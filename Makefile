@@ -23,7 +23,7 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
 	{ echo "hubless needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version); try make PYTHON=python3.11" >&2; exit 1; }
 
 # they need large packages, so they have an environment of their own; `make test` skips them
-EXTRAS := tests/builder/test_ray.py tests/docker/test_kubernetes.py tests/docs/test_notebook.py tests/docs/test_site.py \
+EXTRAS := engines/ray/tests tests/docker/test_kubernetes.py tests/docs/test_notebook.py tests/docs/test_site.py \
 	tests/measures/test_umap.py tests/search/scores/test_bm25s.py tests/vectors/test_array_likes.py
 
 define newline
@@ -32,8 +32,8 @@ define newline
 endef
 
 # what `make test` does not run, or not everywhere: its calls are checked at least
-SELDOM = tests/support databases/tests/support lab/tests/support demo/tests/support benchmarks docker docs/.hooks \
-	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' tests databases/tests lab/tests demo/tests --include='test_*.py' --include=conftest.py)
+SELDOM = tests/support databases/tests/support objects/tests/support lab/tests/support demo/tests/support benchmarks docker docs/.hooks \
+	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' tests databases/tests objects/tests engines/ray/tests lab/tests demo/tests --include='test_*.py' --include=conftest.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all attack crash simulate lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock sbom audit pin-base clean
@@ -52,8 +52,8 @@ $(1)/.ready: $(2:%=requirements/%.txt) $(3:%=%/pyproject.toml)
 	$(if $(3),$(1)/bin/$$(PIP) --no-deps --no-build-isolation $(3:%=-e %))
 	@touch $$@
 endef
-$(eval $(call ENVIRONMENT,$(VENV),dev,. clients/python engines/milvus databases))
-$(eval $(call ENVIRONMENT,.venv-extras,dev extras,. clients/python))
+$(eval $(call ENVIRONMENT,$(VENV),dev,. clients/python engines/milvus databases objects))
+$(eval $(call ENVIRONMENT,.venv-extras,dev extras,. clients/python engines/ray))
 $(eval $(call ENVIRONMENT,.venv-stores,dev stores,. clients/python databases))
 $(eval $(call ENVIRONMENT,.venv-demo,service build,.))
 $(eval $(call ENVIRONMENT,.venv-lowest,lowest,. clients/python))
@@ -98,6 +98,8 @@ lint: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/lint-imports
 	$(BIN)/lint-imports --config engines/milvus/pyproject.toml
 	$(BIN)/lint-imports --config databases/pyproject.toml
+	$(BIN)/lint-imports --config objects/pyproject.toml
+	$(BIN)/lint-imports --config engines/ray/pyproject.toml
 
 bench: .venv-extras/.ready  ## benchmarks, about 10 minutes: ratios within one run
 	.venv-extras/bin/python -m benchmarks $(ARGS)
@@ -135,7 +137,7 @@ stores: .venv-stores/.ready  ## test corrections in Chroma and LanceDB too, whos
 	OMP_WAIT_POLICY=passive .venv-stores/bin/python -m pytest databases/tests $(ARGS)
 
 clouds: setup .venv-clouds/.ready  ## test az:// and gs:// against stand-ins; Azurite needs Node 20
-	$(PYTEST) tests/store/remote/test_clouds.py $(ARGS)
+	$(PYTEST) objects/tests/test_clouds.py $(ARGS)
 
 # Azurite has no package for Python
 .venv-clouds/.ready:
@@ -160,12 +162,12 @@ $(TYPESCRIPT)/node_modules/.ready: $(TYPESCRIPT)/package.json
 	@touch $@
 
 # What an image can have besides. They are locked together, so that each goes with each.
-IMAGE_EXTRAS := object-storage otel pictures
-IMAGE_ENGINES := milvus
+IMAGE_EXTRAS := otel pictures
+IMAGE_RINGS := engines/milvus objects
 # Versions that are locked stay where they can; `make lock ARGS=--upgrade` takes the newest. Run it whole:
 # what shares an environment with dev.txt is resolved together with it, in together.txt.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(ARGS)
-DEV := pyproject.toml --extra lab --extra object-storage --extra onnx --extra otel --extra pictures --extra static --group dev
+DEV := pyproject.toml --extra lab --extra onnx --extra otel --extra pictures --extra static --group dev
 TOGETHER := -c requirements/together.txt
 IN_SERVICE = $$(awk -F== 'NF > 1 {print "--no-emit-package", $$1}' requirements/service.txt)
 lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest
@@ -176,12 +178,12 @@ lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest
 	$(LOCK) $(TOGETHER) --group stores -o requirements/stores.txt
 	$(LOCK) $(TOGETHER) --group build -o requirements/build.txt
 	$(LOCK) $(TOGETHER) pyproject.toml -o requirements/service.txt
-	$(LOCK) $(TOGETHER) pyproject.toml $(IMAGE_EXTRAS:%=--extra %) $(IMAGE_ENGINES:%=engines/%/pyproject.toml) \
+	$(LOCK) $(TOGETHER) pyproject.toml $(IMAGE_EXTRAS:%=--extra %) $(IMAGE_RINGS:%=%/pyproject.toml) \
 		--no-emit-package hubless -o requirements/image.txt
 	$(foreach extra,$(IMAGE_EXTRAS),$(LOCK) -c requirements/image.txt pyproject.toml --extra $(extra) \
 		$(IN_SERVICE) -o requirements/image-$(extra).txt$(newline))
-	$(foreach engine,$(IMAGE_ENGINES),$(LOCK) -c requirements/image.txt engines/$(engine)/pyproject.toml \
-		--no-emit-package hubless $(IN_SERVICE) -o requirements/image-$(engine).txt$(newline))
+	$(foreach ring,$(IMAGE_RINGS),$(LOCK) -c requirements/image.txt $(ring)/pyproject.toml \
+		--no-emit-package hubless $(IN_SERVICE) -o requirements/image-$(subst objects,object-storage,$(notdir $(ring))).txt$(newline))
 	rm requirements/image.txt requirements/together.txt
 	$(LOCK) --resolution lowest-direct pyproject.toml clients/python/pyproject.toml --group build -o requirements/lowest.txt
 	$(foreach group,audit node generators milvus,$(LOCK) --group $(group) -o requirements/$(group).txt$(newline))

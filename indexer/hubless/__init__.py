@@ -103,7 +103,7 @@ def __getattr__(name: str) -> Any:
     try:
         found = globals()[name] = getattr(import_module(module if ring else f"hubless.{module}"), attribute)
     except ModuleNotFoundError as error:
-        if not ring or error.name != f"{package}_{ring}":
+        if not ring or str(error.name).partition(".")[0] != f"{package}_{ring}":
             raise
         raise import_module("hubless.errors").not_installed(f"hubless.{name}", ring) from None
     return found

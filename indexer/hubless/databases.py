@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from hubless.rings import brought
+from hubless.errors import brought
 
-SCHEMES = ("qdrant", "pgvector", "chroma", "lancedb", "milvus")
+DATABASE_SCHEMES = ("qdrant", "pgvector", "chroma", "lancedb", "milvus")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Corrected:
 
 
 class Databases(Protocol):
-    """What builds and jobs ask of the package. All raise `InputError` for what is no address, or nobody has."""
+    """The work that builds and jobs ask of the package. All raise `InputError` for what is no address."""
 
     def parse_address(self, address: str) -> object:
         """Return its parts, or raise `InputError`."""
@@ -40,7 +40,7 @@ class Databases(Protocol):
 def is_database(given: object) -> bool:
     """Return True if it is the address of a database."""
     scheme, sign, _ = str(given).partition("://")
-    return bool(sign) and scheme.lower() in SCHEMES
+    return bool(sign) and scheme.lower() in DATABASE_SCHEMES
 
 
 def databases(address: str) -> Databases:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from importlib.metadata import requires
+from importlib.metadata import entry_points, requires
 from pathlib import Path
 from typing import Any, Self
 
@@ -76,6 +76,16 @@ def not_installed(name: str, ring: str) -> HublessError:
     return HublessError(
         f'{name} is of hubless-{ring}, which is not installed: `pip install "hubless[{ring}]"` brings it'
     )
+
+
+def brought(group: str, name: str, shown: str, ring: str) -> Any:
+    """Load what a package brings under a name of the entry points `hubless.GROUP`.
+
+    Raises `HublessError` if there is none: what is `shown` to the user is of this ring, which is not installed.
+    """
+    for entry in entry_points(group=f"hubless.{group}", name=name):
+        return entry.load()
+    raise not_installed(shown, ring)
 
 
 class InputError(HublessError, ValueError):

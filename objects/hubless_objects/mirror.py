@@ -26,6 +26,7 @@ from hubless.errors import (
     storage_errors,
 )
 from hubless.store.address import copy_folder, storage_address
+from hubless.store.addressed import Working
 from hubless.store.aliases import ALIASES, Alias, Table
 from hubless.store.bundle import (
     FITS,
@@ -51,7 +52,6 @@ from hubless.store.durable import link, locked, make_folder, move, put_text
 from hubless.store.locks import forget_outside, noted_outside
 from hubless.store.log import Log
 from hubless.store.names import check_name, is_file_name, is_name
-from hubless.store.places import Working
 from hubless_objects.objects import Objects
 
 PULLING = ".pulling-"

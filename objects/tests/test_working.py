@@ -5,7 +5,7 @@ from support.object_storage import ADDRESS, failing
 
 import hubless
 from hubless.errors import InputError, StorageError
-from hubless.store.places import working
+from hubless.store.addressed import working
 
 
 def build(data=0, **options):

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from hubless import Catalog
 from hubless.errors import HublessError, InputError, storage_errors
 from hubless.kernels.quota import raise_descriptors
+from hubless.store.addressed import at_address
 from hubless.store.durable import make_folder
-from hubless.store.places import at_address
 from hubless.store.query_sample import SampleWriter
 from hubless_service.access.keys import Keys
 from hubless_service.needs import unmet

@@ -6,7 +6,7 @@ from support import executing as work, jobs
 from support.segments import unnamed
 
 import hubless
-from hubless import rings
+from hubless import errors
 from hubless.builder import executors
 from hubless.errors import CollectionNotFound, InputError, StorageError
 from hubless.kernels import sharding
@@ -87,7 +87,7 @@ def test_unknown_executors_are_refused(tmp_path, name):
 
 def test_ray_without_its_package_says_which_line_brings_it(tmp_path, monkeypatch):
     monkeypatch.undo()  # the stand-in
-    monkeypatch.setattr(rings, "entry_points", lambda **_: ())
+    monkeypatch.setattr(errors, "entry_points", lambda **_: ())
     with pytest.raises(hubless.HublessError, match=r'^executor ray://h:1 is of hubless-ray.*"hubless\[ray\]"'):
         work.offsets_built(tmp_path, "ray://h:1", "nnn", {"k": 16})
     with pytest.raises(CollectionNotFound):  # nothing was published

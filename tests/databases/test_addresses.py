@@ -5,18 +5,18 @@ import pytest
 from support import jobs
 
 import hubless
-from hubless import rings
-from hubless.databases import SCHEMES, is_database
+from hubless import errors
+from hubless.databases import DATABASE_SCHEMES, is_database
 
 BROUGHT = r'{}://… is of hubless-databases, which is not installed: `pip install "hubless\[databases\]"` brings it'
 
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch):
-    monkeypatch.setattr(rings, "entry_points", lambda **_: ())
+    monkeypatch.setattr(errors, "entry_points", lambda **_: ())
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", DATABASE_SCHEMES)
 def test_without_the_package_diagnose_says_which_line_brings_it(scheme, run, tmp_path):
     np.save(tmp_path / "bank.npy", np.eye(3, dtype=np.float32))
     ended = run("diagnose", f"{scheme}://me:secret@localhost/a/things", "--query-bank", tmp_path / "bank.npy")
@@ -36,7 +36,7 @@ def test_without_the_package_a_job_says_which_line_brings_it(key, tmp_path):
 @pytest.mark.parametrize(
     ("given", "is_one"),
     [
-        *((f"{scheme}://h/t", True) for scheme in (*SCHEMES, "QDRANT")),
+        *((f"{scheme}://h/t", True) for scheme in (*DATABASE_SCHEMES, "QDRANT")),
         *((given, False) for given in ("oracle://h/t", "qdrant:h/t", "qdrant", "a/qdrant://h/t", "", None)),
     ],
 )

@@ -33,6 +33,7 @@ SOURCES = tracked(
     "service/*.py",
     "engines/*.py",
     "databases/hubless_databases/*.py",
+    "objects/hubless_objects/*.py",
     "clients/*.py",
     "console/*.js",
     "deploy/*",

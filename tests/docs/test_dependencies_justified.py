@@ -5,7 +5,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROJECTS = [ROOT / "pyproject.toml", *sorted(ROOT.glob("clients/*/pyproject.toml"))]
-PROJECTS += [*sorted(ROOT.glob("engines/*/pyproject.toml")), ROOT / "databases" / "pyproject.toml"]
+PROJECTS += sorted(ROOT.glob("engines/*/pyproject.toml"))
+PROJECTS += [ROOT / ring / "pyproject.toml" for ring in ("objects", "databases")]
 REQUIREMENT = re.compile(r'(?m)^    "([\w.-]+)(?:\[[^\]]*\])?[<>=;][^"]*",(.*)$')
 
 

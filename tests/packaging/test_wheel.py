@@ -26,6 +26,8 @@ PROJECTS = {
     ),
     "hubless_milvus": (ROOT / "engines" / "milvus", {"hubless_milvus": ROOT / "engines" / "milvus"}),
     "hubless_databases": (ROOT / "databases", {"hubless_databases": ROOT / "databases"}),
+    "hubless_objects": (ROOT / "objects", {"hubless_objects": ROOT / "objects"}),
+    "hubless_ray": (ROOT / "engines" / "ray", {"hubless_ray": ROOT / "engines" / "ray"}),
     "hubless_client": (CLIENTS / "python", {"hubless_client": CLIENTS / "python"}),
     "langchain_hubless": (CLIENTS / "langchain", {"langchain_hubless": CLIENTS / "langchain"}),
     "llama_index_vector_stores_hubless": (CLIENTS / "llama-index", {"llama_index": CLIENTS / "llama-index"}),
@@ -105,7 +107,9 @@ def test_metadata_promises_no_system_that_the_code_does_not_run_on(built):
     assert systems == (posix if built[0] == "hubless" else [])
 
 
-@pytest.mark.parametrize("name", ["hubless", "hubless_client", "hubless_milvus", "hubless_databases"])
+@pytest.mark.parametrize(
+    "name", ["hubless", "hubless_client", "hubless_milvus", "hubless_databases", "hubless_objects"]
+)
 def test_package_says_its_version(name):
     stated = tomllib.loads((PROJECTS[name][0] / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     assert import_module(name).__version__ == stated
@@ -131,6 +135,8 @@ def test_extra_is_added_to_what_is_installed_without_an_index_that_has_hubless()
     ("missing", "used", "told"),
     [
         ("fcntl", "open", "hubless runs on Linux and macOS"),
+        ("hubless_objects", "RemoteCatalog", "hubless.RemoteCatalog is of hubless-objects, which is not installed"),
+        ("hubless_databases", "correct", "hubless.correct is of hubless-databases, which is not installed"),
         ("hubless_lab", "evaluate", "hubless.evaluate is of hubless-lab, which is not installed: `pip install"),
     ],
 )

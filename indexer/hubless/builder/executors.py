@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from hubless.errors import InputError
+from hubless.errors import InputError, brought
 from hubless.kernels.sharding import on_executor
-from hubless.rings import brought
 from hubless.store.durable import make_folder
 
 LOCAL = "local"

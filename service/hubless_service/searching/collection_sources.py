@@ -13,8 +13,8 @@ import hubless
 from hubless.errors import HublessError, storage_errors
 from hubless.search.collection import open_collection
 from hubless.search.parts import Parts
+from hubless.store.addressed import at_address
 from hubless.store.durable import is_locked, locked, make_folder, put_text
-from hubless.store.places import at_address
 
 
 class CatalogSource(hubless.Catalog):

@@ -36,6 +36,7 @@ from hubless.search.engines.external import Content, Engine, engine
 from hubless.search.segments.segment import Segment, SegmentIds
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
+from hubless.store.addressed import AddressedCatalog, Managed
 from hubless.store.bundle import (
     FORMAT_VERSION,
     ConfidenceRecord,
@@ -48,7 +49,6 @@ from hubless.store.bundle import (
 )
 from hubless.store.catalog import VERSIONS, Catalog, Staging
 from hubless.store.locks import forget_outside, note_outside, noted_outside, orphaned_outside
-from hubless.store.places import AddressedCatalog, Managed
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import comparison

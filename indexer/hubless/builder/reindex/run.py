@@ -58,10 +58,10 @@ from hubless.search.transaction import Transaction
 from hubless.search.writes import Put, Remove
 from hubless.store import bundle
 from hubless.store.address import storage_address
+from hubless.store.addressed import working
 from hubless.store.bundle import BankRecord, FileStamp, InputRecord, JobRecord, Manifest
 from hubless.store.durable import make_folder, replace_text
 from hubless.store.locks import lease
-from hubless.store.places import working
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import OF_QUERIES, side_of

@@ -1,4 +1,4 @@
-"""Where a catalog is: a folder, or an address in object storage, whose catalogs another package brings."""
+"""Catalogs in a folder, or at an address in object storage, which another package brings."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from hubless.errors import BundleError, StorageError
-from hubless.rings import brought
+from hubless.errors import BundleError, StorageError, brought
 from hubless.store.address import copy_folder, storage_address
 from hubless.store.aliases import Alias
 from hubless.store.catalog import Catalog, VersionInfo

@@ -2,8 +2,8 @@ import pytest
 from support import small
 
 import hubless
-from hubless import rings
-from hubless.store.places import at_address, managed
+from hubless import errors
+from hubless.store.addressed import at_address, managed
 
 
 @pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
@@ -17,7 +17,7 @@ from hubless.store.places import at_address, managed
     ],
 )
 def test_address_without_its_package_says_which_line_brings_it(monkeypatch, tmp_path, scheme, work):
-    monkeypatch.setattr(rings, "entry_points", lambda **_: ())
+    monkeypatch.setattr(errors, "entry_points", lambda **_: ())
     monkeypatch.setenv("HUBLESS_CACHE", str(tmp_path / "copies"))
     with pytest.raises(hubless.HublessError, match=rf'^{scheme}://… is of hubless-objects.*"hubless\[objects\]"'):
         work(f"{scheme}://bucket/catalog")
