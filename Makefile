@@ -11,8 +11,9 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 # the distributions beside hubless, each in a folder of the name of its extra: with it all that is below knows of one
-RINGS := databases lab objects engines/milvus engines/ray
-TESTS := tests $(wildcard $(RINGS:%=%/tests))
+RINGS := databases lab objects engines/milvus
+ALL_RINGS := $(RINGS) engines/ray  # which needs a large package, so it is installed in .venv-extras alone
+TESTS := tests $(wildcard $(ALL_RINGS:%=%/tests))
 
 OPENAPI := docs/openapi.json
 ADAPTERS := langchain llama-index haystack mcp
@@ -57,7 +58,7 @@ $(1)/.ready: $(2:%=requirements/%.txt) $(3:%=%/pyproject.toml)
 	@touch $$@
 endef
 $(eval $(call ENVIRONMENT,$(VENV),dev,. clients/python $(RINGS)))
-$(eval $(call ENVIRONMENT,.venv-extras,dev extras,. clients/python $(RINGS)))
+$(eval $(call ENVIRONMENT,.venv-extras,dev extras,. clients/python $(ALL_RINGS)))
 $(eval $(call ENVIRONMENT,.venv-stores,dev stores,. clients/python $(RINGS)))
 $(eval $(call ENVIRONMENT,.venv-demo,service build,. lab))
 $(eval $(call ENVIRONMENT,.venv-lowest,lowest,. lab clients/python))
@@ -100,7 +101,7 @@ lint: setup  ## ruff, mypy --strict, import contracts
 	# a core for each
 	$(BIN)/mypy & $(BIN)/mypy --config-file tests/mypy.ini $(SELDOM); seldom=$$?; wait $$! && exit $$seldom
 	$(BIN)/lint-imports
-	$(foreach ring,$(RINGS),$(BIN)/lint-imports --config $(ring)/pyproject.toml$(newline)	)
+	$(foreach ring,$(ALL_RINGS),PYTHONPATH=$(ring) $(BIN)/lint-imports --config $(ring)/pyproject.toml$(newline)	)
 
 bench: .venv-extras/.ready  ## benchmarks, about 10 minutes: ratios within one run
 	.venv-extras/bin/python -m benchmarks $(ARGS)
