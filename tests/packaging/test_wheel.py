@@ -20,10 +20,9 @@ PROJECTS = {
         {
             "hubless": ROOT / "indexer",
             "hubless_service": ROOT / "service",
-            "hubless_lab": ROOT / "lab",
-            "hubless_demo": ROOT / "demo",
         },
     ),
+    "hubless_lab": (ROOT / "lab", {"hubless_lab": ROOT / "lab", "hubless_demo": ROOT / "lab"}),
     "hubless_milvus": (ROOT / "engines" / "milvus", {"hubless_milvus": ROOT / "engines" / "milvus"}),
     "hubless_databases": (ROOT / "databases", {"hubless_databases": ROOT / "databases"}),
     "hubless_client": (CLIENTS / "python", {"hubless_client": CLIENTS / "python"}),

@@ -26,7 +26,7 @@ from hubless_service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 LIBRARY, SERVICE, DATABASES = "indexer/hubless", "service/hubless_service", "databases/hubless_databases"
-LAB, DEMO = "lab/hubless_lab", "demo/hubless_demo"
+LAB, DEMO = "lab/hubless_lab", "lab/hubless_demo"
 RINGS = (LIBRARY, SERVICE, DATABASES, LAB, DEMO)
 COUNTED = {token.NAME, token.OP, token.NUMBER, token.STRING}
 WAYS = {
@@ -172,8 +172,8 @@ def size():
         "demo": tokens_of(DEMO),
         "tests": tokens_of("tests"),
         "tests_of_databases": tokens_of("databases/tests"),
-        "tests_of_lab": tokens_of("lab/tests"),
-        "tests_of_demo": tokens_of("demo/tests"),
+        "tests_of_lab": tokens_of("lab/tests") - tokens_of("lab/tests/demo"),
+        "tests_of_demo": tokens_of("lab/tests/demo"),
         "words": words(),
         "settings": len(Settings.model_fields),
         "knobs": sum(given) + sum(len(settable(words, command)) for words, command in called.items()),
