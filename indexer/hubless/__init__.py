@@ -99,13 +99,9 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'hubless' has no attribute {name!r}")
     module, _, attribute = _PLACES[name].rpartition(".")
-    package, _, ring = module.partition(".")[0].partition("_")
-    try:
+    ring = module.partition(".")[0].partition("_")[2]
+    with import_module("hubless.errors").installed(f"hubless.{name}", ring or "collections"):
         found = globals()[name] = getattr(import_module(module if ring else f"hubless.{module}"), attribute)
-    except ModuleNotFoundError as error:
-        if not ring or error.name != f"{package}_{ring}":
-            raise
-        raise import_module("hubless.errors").not_installed(f"hubless.{name}", ring) from None
     return found
 
 

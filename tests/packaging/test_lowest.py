@@ -11,10 +11,12 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
-PROJECTS = [
-    str(path.relative_to(ROOT)) for depth in ("", "*/", "*/*/") for path in ROOT.glob(f"{depth}pyproject.toml")
-]
-LOCKED = {"pyproject.toml": {"collections", "serve"}, "lab/pyproject.toml": set(), "clients/python/pyproject.toml": set()}
+PROJECTS = [str(path.relative_to(ROOT)) for depth in ("", "*/", "*/*/") for path in ROOT.glob(f"{depth}pyproject.toml")]
+LOCKED = {
+    "pyproject.toml": {"collections", "serve"},
+    "lab/pyproject.toml": set(),
+    "clients/python/pyproject.toml": set(),
+}
 """With the extras that are tried."""
 PYTHON = ROOT / ".venv-lowest" / "bin" / "python"
 

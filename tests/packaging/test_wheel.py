@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from hubless.errors import how_to_install
+from hubless.errors import how_to_install, installed
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = ROOT / "clients"
@@ -131,6 +131,12 @@ def test_extra_is_added_to_what_is_installed_without_an_index_that_has_hubless()
     [
         ("fcntl", "open", "hubless runs on Linux and macOS"),
         ("hubless_lab", "evaluate", "hubless.evaluate is of hubless-lab, which is not installed: `pip install"),
+        ("scipy", "evaluate", 'hubless.evaluate needs scipy, which is not installed: `pip install "hubless[lab]"`'),
+        (
+            "pydantic",
+            "Index",
+            'hubless.Index needs pydantic, which is not installed: `pip install "hubless[collections]',
+        ),
     ],
 )
 def test_first_use_says_what_is_missing(missing, used, told):
@@ -139,3 +145,25 @@ def test_first_use_says_what_is_missing(missing, used, told):
     assert ended.returncode != 0
     assert f"HublessError: {told}" in ended.stderr
     assert "ModuleNotFoundError" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("missing", "words", "told"),
+    [
+        (
+            "typer",
+            "--help",
+            'the command hubless needs typer, which is not installed: `pip install "hubless[collections]"`',
+        ),
+        ("uvicorn", "serve", 'hubless serve needs uvicorn, which is not installed: `pip install "hubless[serve]"`'),
+    ],
+)
+def test_command_says_in_one_line_what_is_missing(missing, words, told):
+    code = f"import sys; sys.modules[{missing!r}] = None; sys.argv[1:] = [{words!r}]; from hubless.__main__ import main; main()"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", f"error: {told} brings it\n")
+
+
+def test_import_that_fails_for_another_reason_is_shown_as_it_is():
+    with pytest.raises(ModuleNotFoundError, match="hubless.no_such"), installed("hubless.x", "collections"):
+        import_module("hubless.no_such")
