@@ -46,7 +46,7 @@ def context_copies() -> list[tuple[str, str]]:
 
 
 def copy_into(folder: Path, source: str) -> None:
-    """What the build context holds of `source`: the file, files of a pattern, or the folder without bytecode and tests."""
+    """What the build context holds of `source`: the file, files of a pattern, or the folder without tests."""
     if "*" in source:
         for found in ROOT.glob(source):
             copy_into(folder, str(found.relative_to(ROOT)))

@@ -27,7 +27,6 @@ CODE = r"(?ms)^ *(?:```|~~~).*?^ *(?:```|~~~)|`[^`\n]+(?:\n[^`\n]+)?`|<(code|pre
 PROSE = r"hubless [a-z]+(?: [a-z]+)?(?: --[a-z-]+(?:[ =][\w./:=-]*\w)?)+"
 SOURCES = tracked(
     "*.md",
-    "demo/*.py",
     "indexer/*.py",
     "lab/*.py",
     "service/*.py",
