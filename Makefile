@@ -32,8 +32,8 @@ define newline
 endef
 
 # what `make test` does not run, or not everywhere: its calls are checked at least
-SELDOM = tests/support databases/tests/support lab/tests/support demo/tests/support benchmarks docker docs/.hooks \
-	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' tests databases/tests lab/tests demo/tests --include='test_*.py' --include=conftest.py)
+SELDOM = tests/support databases/tests/support encoders/tests/support lab/tests/support demo/tests/support benchmarks docker docs/.hooks \
+	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' tests databases/tests encoders/tests lab/tests demo/tests --include='test_*.py' --include=conftest.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all attack crash simulate lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock sbom audit pin-base clean
@@ -52,7 +52,7 @@ $(1)/.ready: $(2:%=requirements/%.txt) $(3:%=%/pyproject.toml)
 	$(if $(3),$(1)/bin/$$(PIP) --no-deps --no-build-isolation $(3:%=-e %))
 	@touch $$@
 endef
-$(eval $(call ENVIRONMENT,$(VENV),dev,. clients/python engines/milvus databases))
+$(eval $(call ENVIRONMENT,$(VENV),dev,. clients/python engines/milvus databases encoders))
 $(eval $(call ENVIRONMENT,.venv-extras,dev extras,. clients/python))
 $(eval $(call ENVIRONMENT,.venv-stores,dev stores,. clients/python databases))
 $(eval $(call ENVIRONMENT,.venv-demo,service build,.))
@@ -98,6 +98,7 @@ lint: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/lint-imports
 	$(BIN)/lint-imports --config engines/milvus/pyproject.toml
 	$(BIN)/lint-imports --config databases/pyproject.toml
+	$(BIN)/lint-imports --config encoders/pyproject.toml
 
 bench: .venv-extras/.ready  ## benchmarks, about 10 minutes: ratios within one run
 	.venv-extras/bin/python -m benchmarks $(ARGS)
@@ -165,7 +166,7 @@ IMAGE_ENGINES := milvus
 # Versions that are locked stay where they can; `make lock ARGS=--upgrade` takes the newest. Run it whole:
 # what shares an environment with dev.txt is resolved together with it, in together.txt.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(ARGS)
-DEV := pyproject.toml --extra lab --extra object-storage --extra onnx --extra otel --extra pictures --extra static --group dev
+DEV := pyproject.toml encoders/pyproject.toml --extra lab --extra object-storage --extra onnx --extra otel --extra pictures --extra static --group dev
 TOGETHER := -c requirements/together.txt
 IN_SERVICE = $$(awk -F== 'NF > 1 {print "--no-emit-package", $$1}' requirements/service.txt)
 lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest

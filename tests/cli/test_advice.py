@@ -125,7 +125,8 @@ def test_options_that_the_library_names_are_those_of_a_command_beside_them():
 
 
 PROJECTS = [
-    tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8"))["project"] for folder in ("", "databases")
+    tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8"))["project"]
+    for folder in ("", "databases", "encoders")
 ]
 
 
