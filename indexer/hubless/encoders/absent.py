@@ -1,4 +1,4 @@
-"""What stands in for an encoder whose package is not installed: the collection still answers vectors."""
+"""A stand-in for an encoder whose package is not installed: the collection still answers vectors."""
 
 from collections.abc import Sequence
 
