@@ -94,11 +94,8 @@ def asked(words):
     """What a line of the recipe `lock` asks for."""
     projects = [word for word in words if word.endswith("pyproject.toml")]
     wanted = [each for path in projects for each in read(path)["project"]["dependencies"]]
-    extras = {}
-    for path in projects:
-        extras |= read(path)["project"].get("optional-dependencies", {})
     for extra in after("--extra", words):
-        wanted += extras[extra]
+        wanted += read("pyproject.toml")["project"]["optional-dependencies"][extra]
     for group in after("--group", words):
         path, _, name = group.rpartition(":")
         wanted += read(path or "pyproject.toml")["dependency-groups"][name]

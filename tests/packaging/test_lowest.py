@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[2]
 PROJECTS = [
     "pyproject.toml",
     "databases/pyproject.toml",
-    "encoders/pyproject.toml",
     *(str(path.relative_to(ROOT)) for path in ROOT.glob("*/*/pyproject.toml")),
 ]
 LOCKED = ["pyproject.toml", "clients/python/pyproject.toml"]
