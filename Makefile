@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 # the distributions beside hubless, each in a folder of the name of its extra: with it all that is below knows of one
-RINGS := databases lab engines/milvus
+RINGS := databases encoders lab engines/milvus
 TESTS := tests $(wildcard $(RINGS:%=%/tests))
 
 OPENAPI := docs/openapi.json

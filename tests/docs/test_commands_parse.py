@@ -32,6 +32,7 @@ SOURCES = tracked(
     "service/*.py",
     "engines/*.py",
     "databases/hubless_databases/*.py",
+    "encoders/hubless_encoders/*.py",
     "clients/*.py",
     "console/*.js",
     "deploy/*",

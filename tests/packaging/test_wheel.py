@@ -25,6 +25,7 @@ PROJECTS = {
     "hubless_lab": (ROOT / "lab", {"hubless_lab": ROOT / "lab", "hubless_demo": ROOT / "lab"}),
     "hubless_milvus": (ROOT / "engines" / "milvus", {"hubless_milvus": ROOT / "engines" / "milvus"}),
     "hubless_databases": (ROOT / "databases", {"hubless_databases": ROOT / "databases"}),
+    "hubless_encoders": (ROOT / "encoders", {"hubless_encoders": ROOT / "encoders"}),
     "hubless_client": (CLIENTS / "python", {"hubless_client": CLIENTS / "python"}),
     "langchain_hubless": (CLIENTS / "langchain", {"langchain_hubless": CLIENTS / "langchain"}),
     "llama_index_vector_stores_hubless": (CLIENTS / "llama-index", {"llama_index": CLIENTS / "llama-index"}),
@@ -104,7 +105,9 @@ def test_metadata_promises_no_system_that_the_code_does_not_run_on(built):
     assert systems == (posix if built[0] == "hubless" else [])
 
 
-@pytest.mark.parametrize("name", ["hubless", "hubless_client", "hubless_milvus", "hubless_databases"])
+@pytest.mark.parametrize(
+    "name", ["hubless", "hubless_client", "hubless_milvus", "hubless_databases", "hubless_encoders"]
+)
 def test_package_says_its_version(name):
     stated = tomllib.loads((PROJECTS[name][0] / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     assert import_module(name).__version__ == stated
