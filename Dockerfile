@@ -27,6 +27,7 @@ COPY console console
 COPY indexer/hubless indexer/hubless
 COPY service/hubless_service service/hubless_service
 COPY databases databases
+COPY encoders encoders
 COPY engines engines
 COPY lab lab
 COPY docker/wheels.sh docker/

@@ -163,7 +163,7 @@ $(TYPESCRIPT)/node_modules/.ready: $(TYPESCRIPT)/package.json
 	@touch $@
 
 # What an image has, and what it can have besides. They are locked together, so that each goes with each.
-IMAGE := pyproject.toml --extra serve databases/pyproject.toml lab/pyproject.toml
+IMAGE := pyproject.toml --extra serve databases/pyproject.toml encoders/pyproject.toml lab/pyproject.toml
 IMAGE_EXTRAS := milvus object-storage otel pictures
 # Versions that are locked stay where they can; `make lock ARGS=--upgrade` takes the newest. Run it whole:
 # what shares an environment with dev.txt is resolved together with it, in together.txt.
