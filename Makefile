@@ -192,7 +192,7 @@ lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest
 	$(foreach name,$(ADAPTERS),$(LOCK) clients/$(name)/pyproject.toml --group clients/$(name)/pyproject.toml:test \
 		--no-emit-package hubless-client -o requirements/$(name).txt$(newline))
 
-wheels: setup  ## wheels of all distributions in dist/, for `pip install --find-links dist "hubless[all]"`
+wheels: setup  ## wheels of all distributions, in dist/
 	rm -f dist/*.whl
 	$(foreach each,. $(RINGS) clients/python,(cd $(each) && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/dist)$(newline)	)
 
