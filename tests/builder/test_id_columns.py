@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from support import small
 from support.files import write_parquet
-from typer.testing import CliRunner
 
 import hubless
-from hubless.cli.application import app
 
 NAMES = [f"img-{row}" for row in range(small.COUNT)]
 BANK = small.query_bank()
@@ -61,12 +59,3 @@ def test_job_takes_a_column_and_notices_another_one(tmp_path):
     assert job("image_id").manifest is None
     assert job("other").manifest.job.gone == 80
     assert hubless.open(tmp_path / "catalog", "photos").row("10-other-img-3") is not None
-
-
-def test_command_takes_a_column(tmp_path, parquet):
-
-    np.save(tmp_path / "bank.npy", BANK)
-    words = ["build", "--catalog", tmp_path / "catalog", "--collection", "photos", "--targets", parquet]
-    words += ["--query-bank", tmp_path / "bank.npy", "--ids", "image_id", "--correction", "none"]
-    assert CliRunner().invoke(app, list(map(str, words))).exit_code == 0
-    assert hubless.open(tmp_path / "catalog", "photos").ids(np.array([3])) == ["img-3"]

@@ -4,7 +4,6 @@ from support import problems, small
 from support.hubs import unit
 
 import hubless
-from hubless.errors import BundleDamaged
 from hubless.search import question
 from hubless.store import bundle
 
@@ -133,12 +132,3 @@ def test_raw_rank_that_is_too_deep_is_not_told(collections, monkeypatch):
         assert hit.explanation.raw_rank == (raw_rank if raw_rank <= 3 else None)
         deep += raw_rank > 3
     assert deep
-
-
-def test_occurrences_of_other_targets_are_refused(tmp_path):
-    manifest = small.build(tmp_path)
-    path = small.folder(tmp_path, manifest)
-    np.save(small.path_of(path, bundle.OCCURRENCE), np.zeros((2, 3), np.uint16))
-    small.reseal(path)
-    with pytest.raises(BundleDamaged, match=r"occurrence\.npy: has the shape \(2, 3\)"):
-        hubless.open(tmp_path, "photos")

@@ -1,4 +1,5 @@
 import gzip
+import re
 import zipfile
 
 import numpy as np
@@ -9,6 +10,7 @@ from support.problems import normal
 from hubless.errors import InputError, NotFinite, ZeroVector
 from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.files import open_items
+from hubless.vectors.readers.columns import read_ids
 from hubless.vectors.sources import under_metric
 
 ROWS = normal(30, 4, seed=1)
@@ -34,13 +36,6 @@ class TestEveryFormat:
             path.write_bytes(whole[:size])
             assert f"expected a readable {suffix} file, got " in refusal(path)
 
-    def test_something_else_under_this_name(self, tmp_path, suffix):
-        path = tmp_path / f"rows{suffix}"
-        others = [WRITERS[other](tmp_path / f"other{other}", ROWS).read_bytes() for other in FORMATS if other != suffix]
-        for content in (b"id,vector\n1,2\n", b"\0" * 1000, *others):
-            path.write_bytes(content)
-            assert f"expected a readable {suffix} file, got " in refusal(path)
-
     def test_bad_row_is_named_by_its_place_in_the_file_also_when_rows_are_read_out_of_order(self, tmp_path, suffix):
         """As a sample for the fit is, and held-out bank queries."""
         rows = ROWS.copy()
@@ -55,25 +50,29 @@ class TestEveryFormat:
             under_metric(source, "cosine", OF_TARGETS).take(np.array([2, 17, 1]))
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".npz"])
-class TestArraysInFiles:
-    def test_pickled_objects_are_refused_and_never_loaded(self, tmp_path, suffix):
-        path, trace = tmp_path / f"rows{suffix}", tmp_path / "trace"
-        write_pickled(path, trace)
-        assert "got objects (a pickled or ragged array)" in refusal(path)
-        assert not trace.exists()
-        load_trustingly(path)
-        assert trace.exists()  # so it would have been noticed
+def with_pickled_ids(path, trace):
+    """An archive of right vectors, and of ids that run code when they are unpickled."""
+    objects = write_pickled(path.with_name("objects.npz"), trace)
+    with zipfile.ZipFile(objects) as made, zipfile.ZipFile(write_npz(path, ROWS), "a") as archive:
+        archive.writestr("ids.npy", made.read("vectors.npy"))
 
 
-def test_pickled_ids_in_an_npz_are_refused_and_never_loaded(tmp_path):
-    path, trace = tmp_path / "rows.npz", tmp_path / "trace"
-    with np.load(write_pickled(tmp_path / "objects.npz", trace), allow_pickle=False) as archive:
-        assert archive.files == ["vectors"]
-    with zipfile.ZipFile(tmp_path / "objects.npz") as objects, zipfile.ZipFile(write_npz(path, ROWS), "a") as archive:
-        archive.writestr("ids.npy", objects.read("vectors.npy"))
-    assert "it holds pickled objects" in refusal(path)
+@pytest.mark.parametrize(
+    ("name", "write", "read", "said"),
+    [
+        *((f"t{each}", write_pickled, open_items, "objects (a pickled or ragged array)") for each in (".npy", ".npz")),
+        ("t.npz", with_pickled_ids, open_items, "it holds pickled objects"),
+        ("ids.npy", write_pickled, read_ids, "it holds pickled objects"),
+    ],
+)
+def test_pickled_objects_are_refused_and_never_loaded(tmp_path, name, write, read, said):
+    path, trace = tmp_path / name, tmp_path / "trace"
+    write(path, trace)
+    with pytest.raises(InputError, match=re.escape(said)):
+        read(path, "given") if read is open_items else read(path)
     assert not trace.exists()
+    load_trustingly(path)
+    assert trace.exists()  # so it would have been noticed
 
 
 class TestNpz:

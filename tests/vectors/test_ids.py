@@ -6,11 +6,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings, strategies as st
 from support.array_likes import InBlocks
-from support.files import load_trustingly, write_parquet, write_pickled
+from support.files import write_parquet
 from support.problems import normal
 
 import hubless
-from hubless.errors import InputError, PointNotFound
+from hubless.errors import PointNotFound
 from hubless.vectors.ids import IdTable, id_array, parsed_id, write_ids
 from hubless.vectors.readers.columns import read_ids
 
@@ -74,15 +74,6 @@ class TestFiles:
         pq.write_table(pa.table({"title": ["a", "b"], "id": [7, 8]}), tmp_path / "two.parquet")
         assert read_ids(tmp_path / "one.parquet").to_pylist() == ["x", "y"]
         assert read_ids(tmp_path / "two.parquet").to_pylist() == [7, 8]
-
-    def test_pickled_ids_are_refused_and_never_loaded(self, tmp_path):
-        path, trace = tmp_path / "ids.npy", tmp_path / "trace"
-        write_pickled(path, trace)
-        with pytest.raises(InputError, match=r"^ids \(ids.npy\): expected a readable .npy file, got it holds pickled"):
-            read_ids(path)
-        assert not trace.exists()
-        load_trustingly(path)
-        assert trace.exists()  # so it would have been noticed
 
 
 class TestTable:

@@ -78,8 +78,13 @@ OF_ARRAYS = rows_of(
             )
         ),
         *(
-            (content(f"t{ending}", b""), f"targets (t{ending}): expected a file of vectors, got an empty file")
+            (content(f"t{ending}", written), f"targets (t{ending}): expected a {words}")
             for ending in (".npy", ".npz", ".parquet")
+            for written, words in (
+                (b"", "file of vectors, got an empty file"),
+                (b"id,vector\n1,2\n", f"readable {ending} file, got "),
+                (bytes(1000), f"readable {ending} file, got "),
+            )
         ),
         (arrays(a=ROWS, b=ROWS), "targets (t.npz): …a single array, or FILE.npz:NAME, got arrays ['a', 'b']"),
         (arrays(ids=NUMBERS), "targets (t.npz): expected an array named vectors, a single array, …, got arrays []"),
