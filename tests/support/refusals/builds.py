@@ -259,7 +259,7 @@ OF_CREATION = rows_of(
     dim=[(dim, "dim: expected a whole number ") for dim in (0, 65_537)],
     metric=[("l2", "metric: expected ")],
     id_type=[("uuid", "id_type: expected ")],
-    payload_schema=[({"a": "text"}, "payload_schema…: expected one of string, int64")],
+    payload_schema=[({"a": "text"}, "payload_schema.a: expected one of string, int64")],
     doors=(PYTHON, HTTP),
 )
 OF_FUNCTIONS = [

@@ -44,7 +44,7 @@ class Refused:
 
     @property
     def parameter(self):
-        return self.words.partition(": expected")[0]
+        return self.words.partition(": ")[0]
 
     def is_said_by(self, text):
         return re.match(".*".join(map(re.escape, self.words.split("…"))), text) is not None
