@@ -138,12 +138,13 @@ def test_error_that_nobody_thought_of_is_two_lines_that_ask_for_a_report(run, mo
 
 
 @pytest.mark.parametrize(("line", "offered"), [("hubless diag", "diagnose"), ("hubless build --query", "--query-bank")])
-def test_bash_is_offered_commands_and_options(line, offered):
+def test_bash_is_offered_commands_and_options(run, monkeypatch, line, offered):
     asked = {"_HUBLESS_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-    command = [sys.executable, "-m", "hubless"]
-    ended = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.split() == [offered]
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    ended = run()
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.split() == [offered]
 
 
 def test_completion_is_installed_for_the_shell_that_asks(tmp_path):

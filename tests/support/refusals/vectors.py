@@ -152,19 +152,16 @@ IN_FILES = rows_of(
             NotFinite,
         ),
         (
-            parquet("t.parquet", vector=among(LISTS, None)),
-            "targets (t.parquet), row 699: expected a vector, got a null",
-        ),
-        (
             parquet("t.parquet", vector=among(LISTS, nulled())),
             "targets (t.parquet), row 699, column 7: expected a number, got a null",
         ),
         *(
             (
-                parquet("t.parquet", vector=pa.array(among(LISTS, None), kind)),
-                "targets (t.parquet), row 699: expected a vector, got a null",
+                parquet("t.parquet", vector=pa.array(lists, kind)),
+                f"targets (t.parquet), row {row}: expected a vector, got a null",
             )
-            for kind in (pa.large_list(pa.float32()), pa.list_(pa.float32(), DIM))
+            for row, lists in ((0, [None, *LISTS[1:]]), (BAD, among(LISTS, None)))
+            for kind in (pa.list_(pa.float32()), pa.large_list(pa.float32()), pa.list_(pa.float32(), DIM))
         ),
         (
             parquet("t.parquet", vector=among(LISTS, [1.0])),
