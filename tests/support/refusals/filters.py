@@ -22,6 +22,7 @@ OF_COLUMNS = [
     ({"year": [1] * 10_001}, "filter.year: expected at most 10000 values"),
     ({"and": [{"year": 1, "title": "a"}] * 128}, "filter: expected at most 256 conditions"),
     ({"and": {}}, "filter.and: expected a list of filters…an object"),
+    ({"not": None}, "filter.not: expected an object…null"),
     ({"not": []}, "filter.not: expected an object…a list of 0"),
     ({"and": [{"or": [3]}]}, "filter.and[0].or[0]: expected an object…got 3"),
     ({"gte": 3}, "filter: expected field beside gte"),

@@ -48,6 +48,8 @@ OF_IDS = rows_of(
         (among(NAMES, 1), "ids, row 699: expected a string, as row 0 has, got 1"),
         (objects(among(NAMES, 1)), "ids, row 699: expected a string, as row 0 has, got 1"),
         (among(NUMBERS, True), f"ids, row 699: {NO_ID}True"),
+        ([True] * 1000, f"ids, row 0: {NO_ID}True"),
+        ([None, *NAMES[1:]], "ids, row 0: expected an id for each row, got none"),
         (among(NUMBERS, 2.0), f"ids, row 699: {NO_ID}2.0"),
         (np.arange(1000.0), f"ids, row 0: {NO_ID}0.0"),
         (among(NUMBERS, [1]), f"ids, row 699: {NO_ID}[1]"),

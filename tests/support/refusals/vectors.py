@@ -151,9 +151,12 @@ IN_FILES = rows_of(
             "targets (t.parquet), row 699, column 2: expected a finite",
             NotFinite,
         ),
-        (
-            parquet("t.parquet", vector=among(LISTS, nulled())),
-            "targets (t.parquet), row 699, column 7: expected a number, got a null",
+        *(
+            (
+                parquet("t.parquet", vector=pa.array(among(LISTS, nulled()), kind)),
+                "targets (t.parquet), row 699, column 7: expected a number, got a null",
+            )
+            for kind in (pa.list_(pa.float32()), pa.list_(pa.float32(), DIM))
         ),
         *(
             (
