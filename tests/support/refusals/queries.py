@@ -26,10 +26,10 @@ OF_TYPES = rows_of(
         for name in ("min_confidence", "min_presence")
         for value in (-0.1, 1.1, "0.5", True)
     ),
-    limit=[*((value, "limit: expected a whole number …1…, got ") for value in (1.5, True, "10"))],
-    strength=[*((value, "strength: expected a number") for value in ("full", True))],
+    limit=[(value, "limit: expected a whole number …1…, got ") for value in (1.5, True, "10")],
+    strength=[(value, "strength: expected a number") for value in ("full", True)],
     skip=[(1.5, "skip: expected a whole number …0…, got 1.5")],
-    diversity=[*((value, f"diversity: {SHARE}") for value in (1.01, True))],
+    diversity=[(value, f"diversity: {SHARE}") for value in (1.01, True)],
     group_by=[
         ("shelf", "group_by: expected a column of the payload, year, price", UnknownField),
         (3, "group_by: expected a …, got 3"),
@@ -41,13 +41,11 @@ OF_PYTHON = rows_of(
     "query",
     ({"vectors": None, "ids": ["id-3", "nobody"]}, "…nobody", PointNotFound),
     limit=[
-        *((value, f"limit: expected a whole number of at least 1, got {value!r}") for value in (-1, None, float("nan")))
+        (value, f"limit: expected a whole number of at least 1, got {value!r}") for value in (-1, None, float("nan"))
     ],
     strength=[
-        *(
-            (value, "strength: expected a number of at least 0 and at most 2, got ")
-            for value in (float("nan"), float("inf"), [1], 1j, 10**400)
-        )
+        (value, "strength: expected a number of at least 0 and at most 2, got ")
+        for value in (float("nan"), float("inf"), [1], 1j, 10**400)
     ],
     skip=[("1", "skip: expected a whole number of at least 0")],
     diversity=[(float("nan"), "diversity: expected a number")],
