@@ -17,7 +17,7 @@ TOUCHES = {
         *("docs/", "mkdocs.yml", "deploy/", "requirements/extras.txt", *ENVIRONMENTS),
         *("indexer/hubless/builder/executors.py", "indexer/hubless/measures/projection.py", "indexer/hubless/vectors/"),
         *("tests/builder/test_ray.py", "tests/docker/test_kubernetes.py", "tests/docs/", "tests/measures/test_umap.py"),
-        *("tests/search/scores/test_bm25s.py", "tests/vectors/"),
+        *("tests/scores/test_bm25s.py", "tests/vectors/"),
     ),
     "milvus": ("engines/milvus/", "indexer/hubless/search/engines/", "tests/engines/", "requirements/milvus.txt"),
     "stores": ("databases/", "indexer/hubless/databases/", "requirements/stores.txt", *ENVIRONMENTS),

@@ -14,7 +14,7 @@ from hubless.encoders.onnx_files import load_graph, output_of, picture_graph, te
 from hubless.encoders.onnx_pictures import POOLED, PictureGraph
 from hubless.encoders.onnx_tokens import TextTokens
 from hubless.errors import InputError, NoEncoder, one_line
-from hubless.forks import left_to_parent
+from hubless.kernels.forks import left_to_parent
 from hubless.vectors.arrays import F32
 from hubless.vectors.readers.pictures import PictureSource
 

@@ -5,11 +5,11 @@ is that of a constant and of its entries: a step of Sinkhorn costs one product o
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.kernels.sparse import Sparse
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.sources import sampled_rows
 
@@ -52,11 +52,9 @@ class ListMatrix:
         entries = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
         return ListMatrix(starts, self.columns[entries], self.heights[entries], self.count)
 
-    def sparse(self, values: NDArray[np.floating]) -> Any:
+    def sparse(self, values: NDArray[np.floating]) -> Sparse:
         """Return a sparse matrix (b, n) with values (e,) in place of the heights."""
-        from scipy.sparse import csr_array  # here, as it takes long to import
-
-        return csr_array((values, self.columns, self.starts), shape=(self.lists, self.count))
+        return Sparse(self.starts, self.columns, values, self.count)
 
 
 def list_potentials(
@@ -72,17 +70,16 @@ def list_potentials(
     excess /= temperature
     np.expm1(excess, out=excess)
     entries = matrix.sparse(excess)
-    over_lists = entries.T
     share = np.full(matrix.lists, -np.log(matrix.lists)) if weights is None else np.log(weights / weights.sum())
     a = share
     v = np.zeros(matrix.count)
     for _ in range(iterations):
         top = -v.min()
         items = np.exp(-v - top)
-        a = share - np.log(items.sum() + entries @ items) - top + np.log(matrix.count)
+        a = share - np.log(items.sum() + entries.times(items)) - top + np.log(matrix.count)
         most = a.max()
         of_lists = np.exp(a - most)
-        v = np.log(of_lists.sum() + over_lists @ of_lists) + most
+        v = np.log(of_lists.sum() + entries.turned_times(of_lists)) + most
     return a, temperature * v
 
 

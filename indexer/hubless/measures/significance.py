@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.errors import InputError
+from hubless.errors import InputError, not_installed
+from hubless.measures.chance import binomial
 from hubless.vectors.arrays import F64, Flags
 
 _CONFIDENCE = 0.95
@@ -98,11 +99,8 @@ def mcnemar(first: Flags, second: Flags) -> McNemar:
     _check_paired(first, second)
     only_first = int(np.count_nonzero(first & ~second))
     only_second = int(np.count_nonzero(second & ~first))
-    from scipy.stats import binomtest
-
-    discordant = only_first + only_second
-    p_value = float(binomtest(only_first, discordant).pvalue) if discordant else 1.0
-    return McNemar(only_first, only_second, p_value)
+    tail = binomial(min(only_first, only_second), only_first + only_second, 0.5).sum()
+    return McNemar(only_first, only_second, min(1.0, 2 * float(tail)))
 
 
 def sign_flip_test(first: F64, second: F64) -> float:
@@ -122,9 +120,14 @@ def sign_flip_test(first: F64, second: F64) -> float:
 
 
 def kolmogorov_smirnov(first: NDArray[np.generic], second: NDArray[np.generic]) -> tuple[float, float]:
-    """Return the two-sample statistic, the largest distance of two distributions such as of N_k, and its p-value."""
-    from scipy.stats import ks_2samp
+    """Return the two-sample statistic, the largest distance of two distributions such as of N_k, and its p-value.
 
+    Raises `HublessError` without scipy, which the lab brings.
+    """
+    try:
+        from scipy.stats import ks_2samp
+    except ImportError:
+        raise not_installed("kolmogorov_smirnov", "lab") from None
     with warnings.catch_warnings():  # of its step from the exact p-value to the asymptotic one
         warnings.simplefilter("ignore", RuntimeWarning)
         found = ks_2samp(first, second)

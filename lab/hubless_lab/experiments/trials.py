@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.builder.banks.bank_checks import check_bank, refuse_targets_for_queries
-from hubless.builder.banks.far_away import check_near
 from hubless.builder.inputs.joined import open_targets
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores, under
+from hubless.corrections.banks.bank_checks import check_bank, refuse_targets_for_queries
+from hubless.corrections.banks.far_away import check_near
 from hubless.corrections.prior import (
     OWN_OFFSETS,
     TAKES_PRIOR,
@@ -28,7 +28,7 @@ from hubless.corrections.prior import (
 )
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError, refuse_given
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.measures import k_occurrence_of_scores
 from hubless.measures.coverage import least_covering
 from hubless.measures.labels import KnownItems, Labels, is_mask, known_queries, open_labels

@@ -5,18 +5,9 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import (
-    MOST_TARGETS,
-    WITHOUT_BANK,
-    bank_sample,
-    check_bank,
-    hold_out,
-    naming_held_out,
-)
-from hubless.builder.banks.bank_review import MOST_LIVE, drawn, warnings
+from hubless.builder.banks.bank_review import warnings
 from hubless.builder.banks.bank_split import split_bank
 from hubless.builder.banks.default_strength import asking, first_strength, judged
-from hubless.builder.banks.far_away import check_near
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
@@ -30,6 +21,16 @@ from hubless.builder.pipeline.survey import (
     survey,
 )
 from hubless.corrections import GIVEN, FittedCorrection, Gate
+from hubless.corrections.banks.bank_checks import (
+    MOST_TARGETS,
+    WITHOUT_BANK,
+    bank_sample,
+    check_bank,
+    hold_out,
+    naming_held_out,
+)
+from hubless.corrections.banks.far_away import check_near
+from hubless.corrections.banks.live_queries import MOST_LIVE, drawn
 from hubless.corrections.fits import fit_each
 from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
 from hubless.measures.confidence.cut import Cut, fit_confidence

@@ -17,7 +17,7 @@ from hubless.corrections.supported import supported
 from hubless.corrections.temperature import default_perplexity, temperature_by
 from hubless.kernels.lists import MOST_EXPONENT, ListEntropy, ListMatrix, list_potentials
 from hubless.measures.occurrence import unexplained_variation
-from hubless.search.scores.alike import crowding_of_lists, weights_of_lists
+from hubless.scores.alike import crowding_of_lists, weights_of_lists
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.sources import sampled_rows
 
