@@ -60,10 +60,10 @@ def asked_at_hubs(bank: VectorSource, asked: F64, targets: VectorSource, offsets
     first answers, raw and corrected, together. Ranks, as one query that is asked very often says little.
     """
     raw, corrected = (rows[:, 0] for _, rows in rankings(in_memory(bank), targets, 1, None, offsets))
-    ranks = np.stack([_ranks(asked), _ranks(offsets[raw] + offsets[corrected])])
-    if not np.ptp(ranks, axis=1).all():
+    ranks = _ranks(asked), _ranks(offsets[raw] + offsets[corrected])
+    if not all(map(np.ptp, ranks)):
         return 0.0
-    return float(np.sqrt(len(asked)) * np.corrcoef(ranks)[0, 1])
+    return float(np.sqrt(len(asked)) * np.corrcoef(*ranks)[0, 1])
 
 
 def _ranks(values: F64 | F32) -> F64:
