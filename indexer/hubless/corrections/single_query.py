@@ -5,10 +5,10 @@ from typing import Literal, Self
 
 import numpy as np
 
-from hubless.corrections.base import Rows, check_banks, targets_beside
+from hubless.corrections.base import Details, Rows, State, StateArrays, check_banks, targets_beside
 from hubless.corrections.folded.sinkhorn import PUBLISHED_ITERATIONS
 from hubless.corrections.folded.softmax import FittedSoftmax
-from hubless.corrections.query_time import Candidates, Details, State, StateArrays, StoredFields
+from hubless.corrections.query_time import Candidates, StoredFields
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.kernels.reductions import Softmax, log_sum_exp_each
 from hubless.kernels.similarities import similarities

@@ -420,7 +420,7 @@ def _bank_now(before: Parts, targets: VectorSource) -> BankRecord | None:
 
 def _check_sound(draft: VersionDraft, made: Manifest, folder: Path) -> None:
     """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
-    plain = draft.query_time is None and made.target_prior is None and made.own_offsets is None and made.fit_by is None
+    plain = draft.ranker.is_folded and made.target_prior is None and made.own_offsets is None and made.fit_by is None
     correction = draft.correction if plain else None
     problem = version_problem(draft.targets, correction)
     if problem is not None:
