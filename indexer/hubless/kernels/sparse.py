@@ -17,7 +17,7 @@ class Sparse(NamedTuple):
     """A matrix (b, n): row i has the entries from starts[i] up to starts[i + 1], of `columns` (e,), `values` (e,)."""
 
     starts: I64
-    columns: NDArray[np.integer]
+    columns: NDArray[np.int32]
     values: NDArray[np.floating]
     width: int
 
@@ -27,14 +27,30 @@ class Sparse(NamedTuple):
         return np.diff(self.starts)
 
     @property
+    def height(self) -> int:
+        """The number of rows, b."""
+        return len(self.starts) - 1
+
+    @property
     def rows(self) -> I64:
         """The row of each entry, (e,)."""
-        return np.repeat(np.arange(len(self.starts) - 1), self.counts)
+        return np.repeat(np.arange(self.height), self.counts)
+
+    def found(self) -> I64:
+        """Return how many entries each column has, (n,)."""
+        return np.bincount(self.columns, minlength=self.width)
+
+    def taken(self, rows: I64) -> "Sparse":
+        """Return some of the rows, (r, n)."""
+        lengths = self.counts[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        entries = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
+        return Sparse(starts, self.columns[entries], self.values[entries], self.width)
 
     def times(self, x: F64) -> F64:
         """Return A·x (b,), from x (n,)."""
         filled = np.flatnonzero(self.counts)
-        sums = np.zeros(len(self.starts) - 1)
+        sums = np.zeros(self.height)
         if len(filled):
             sums[filled] = np.add.reduceat(self.values * x[self.columns], self.starts[filled])
         return sums
@@ -45,9 +61,9 @@ class Sparse(NamedTuple):
 
     def overlaps(self, others: "Sparse") -> F64:
         """Return A·Bᵀ (b, m), from others (m, n): of full columns by full matrices, of others entry by entry."""
-        b, m = len(self.starts) - 1, len(others.starts) - 1
-        found = np.bincount(others.columns, minlength=self.width)
-        many: Flags = np.bincount(self.columns, minlength=self.width) * found * FULL_PRODUCTS > b * m
+        b, m = self.height, others.height
+        found = others.found()
+        many: Flags = self.found() * found * FULL_PRODUCTS > b * m
         made = self._full(many) @ others._full(many).T
         by_column = np.argsort(others.columns, kind="stable")
         begins = np.cumsum(found) - found
@@ -67,7 +83,7 @@ class Sparse(NamedTuple):
 
     def _full(self, columns: Flags) -> F64:
         """Return some columns as a matrix."""
-        full = np.zeros((len(self.starts) - 1, np.count_nonzero(columns)))
+        full = np.zeros((self.height, np.count_nonzero(columns)))
         here = columns[self.columns]
         full[self.rows[here], (np.cumsum(columns) - 1)[self.columns[here]]] = self.values[here]
         return full

@@ -1,6 +1,7 @@
 """Measures of ranking quality and of hubness: m queries, n targets, k neighbours. Ranks start at 1."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from hubless.errors import not_installed
@@ -26,7 +27,7 @@ from hubless.measures.significance import (
 
 def __getattr__(name: str) -> Any:
     """Measures of the lab, such as `ndcg_at`, which are there where it is installed."""
-    if name.startswith("_"):
+    if name.startswith("_") or find_spec(f"{__name__}.{name}"):  # a room that is about to be imported
         raise AttributeError(name)
     try:
         return getattr(import_module("hubless_lab.measures"), name)
