@@ -81,7 +81,7 @@ class VersionDraft:
 
     @property
     def ranker(self) -> Ranker:
-        """What answers queries as the version will."""
+        """Answers queries as the version will."""
         return Ranker(self.targets, self.query_time)
 
     @property
