@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.correct import Corrected, publish_changed
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
 from hubless.builder.inputs.bases import fit_basis
@@ -45,6 +44,7 @@ from hubless.corrections.banks.bank_checks import COVERED, hold_out, narrow_note
 from hubless.corrections.grouped import group_names
 from hubless.corrections.prior import OWN_OFFSETS, PRIOR
 from hubless.corrections.supported import asked_by
+from hubless.databases import Corrected, databases
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, storage_errors
 from hubless.measures.bank_record import BankRecord
@@ -59,10 +59,10 @@ from hubless.search.transaction import Transaction
 from hubless.search.writes import Put, Remove
 from hubless.store import bundle
 from hubless.store.address import storage_address
+from hubless.store.addressed import working
 from hubless.store.bundle import FileStamp, InputRecord, JobRecord, Manifest
 from hubless.store.durable import make_folder, replace_text
 from hubless.store.locks import lease
-from hubless.store.remote.mirror import working
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import OF_QUERIES, side_of
@@ -164,7 +164,7 @@ def reindex(
             if job.publish:
                 steps.step("correcting databases")
                 with open_index(home.path, job.collection) as index:
-                    found = [publish_changed(index, address) for address in job.publish]
+                    found = [databases(address).publish_changed(index, address) for address in job.publish]
                 done = replace(done, corrected=[each for each in found if each is not None])
         return replace(done, seconds=time.monotonic() - started)
 
