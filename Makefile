@@ -29,7 +29,7 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
 
 # they need large packages, so they have an environment of their own; `make test` skips them
 EXTRAS := engines/ray/tests tests/docker/test_kubernetes.py tests/docs/test_notebook.py tests/docs/test_site.py \
-	tests/measures/test_umap.py tests/search/scores/test_bm25s.py tests/vectors/test_array_likes.py
+	tests/measures/test_umap.py tests/scores/test_bm25s.py tests/vectors/test_array_likes.py
 
 define newline
 

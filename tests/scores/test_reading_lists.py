@@ -8,7 +8,7 @@ from support.score_logs import as_lists, hubby_log
 
 import hubless
 from hubless.errors import InputError
-from hubless.search.scores.reading import read_lists
+from hubless.scores.reading import read_lists
 
 RAGGED = [(["a", "b", "c"], [0.9, 0.5, 0.4]), ([], []), (["c", "a"], [0.7, 0.2])]
 
