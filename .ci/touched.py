@@ -18,7 +18,7 @@ TOUCHES = {
         *("engines/ray/", "indexer/hubless/builder/executors.py"),
         *("indexer/hubless/measures/projection.py", "indexer/hubless/vectors/"),
         *("tests/docker/test_kubernetes.py", "tests/docs/", "tests/measures/test_umap.py"),
-        *("tests/search/scores/test_bm25s.py", "tests/vectors/"),
+        *("tests/scores/test_bm25s.py", "tests/vectors/"),
     ),
     "milvus": ("engines/milvus/", "indexer/hubless/search/engines/", "tests/engines/", "requirements/milvus.txt"),
     "stores": ("databases/", "indexer/hubless/databases.py", "requirements/stores.txt", *ENVIRONMENTS),

@@ -14,7 +14,7 @@ import hubless
 from hubless.builder import lifecycle
 from hubless.builder.reindex.job_file import read_job
 from hubless.filters import parse_filter
-from hubless.search.scores.log_file import read_log
+from hubless.scores.log_file import read_log
 from hubless.vectors.free_payload import FREE_SCHEMA
 
 TYPES = {

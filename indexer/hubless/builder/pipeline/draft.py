@@ -33,6 +33,7 @@ from hubless.progress import Steps
 from hubless.search.canaries import Canary, stored_scores
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.external import Content, Engine, engine
+from hubless.search.ranker import Ranker
 from hubless.search.segments.segment import Segment, SegmentIds
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
@@ -77,6 +78,11 @@ class VersionDraft:
     vectorless: int = 0
     held_back: I64 | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ranker(self) -> Ranker:
+        """Answers queries as the version will."""
+        return Ranker(self.targets, self.query_time)
 
     @property
     def count(self) -> int:

@@ -10,7 +10,7 @@ from support.pages import blocks
 import hubless
 
 pytest.importorskip("bm25s")
-PAGE = Path(__file__).parents[3] / "docs" / "query-log.md"
+PAGE = Path(__file__).parents[2] / "docs" / "query-log.md"
 WORDS = [f"word{number}" for number in range(300)]
 
 

@@ -11,10 +11,10 @@ from support.score_logs import as_lists, hubby_log
 
 import hubless
 from hubless.errors import InputError, ScoresNotFound, StorageError
-from hubless.search.scores import learned_lists
-from hubless.search.scores.kept_corrections import KeptCorrections
-from hubless.search.scores.learned_lists import PutLists
-from hubless.search.scores.reading import read_lists
+from hubless.scores.reading import read_lists
+from hubless.search.kept_scores import learned_lists
+from hubless.search.kept_scores.kept_corrections import KeptCorrections
+from hubless.search.kept_scores.learned_lists import PutLists
 from hubless.store import draws
 from hubless.store.clients import most_of_each
 

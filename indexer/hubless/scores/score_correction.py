@@ -1,6 +1,7 @@
 """Corrects lists of scores of any search by what its log shows: one offset an item, without a vector."""
 
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
@@ -12,15 +13,14 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hubless.errors import InputError, one_line, storage_errors
-from hubless.forks import cached_property
+from hubless.errors import InputError, beside, one_line, storage_errors
+from hubless.kernels.forks import cached_property
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.confidence.guarantee import SURE
 from hubless.measures.confidence.score_lists import FEWEST_LISTS
 from hubless.measures.plain_ids import hit_like, listed_ids, plain_ids
-from hubless.search.scores.logged_lists import ScoreLists
-from hubless.search.scores.reading import Lists, read_lists
-from hubless.store.durable import replaced
+from hubless.scores.logged_lists import ScoreLists
+from hubless.scores.reading import Lists, read_lists
 from hubless.vectors.arrays import F64, I64, check_between
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.ids import id_array
@@ -76,7 +76,7 @@ class ScoreCorrection:
     @classmethod
     def of(cls, lists: ScoreLists, *, distance: bool = False, clients: I64 | None = None) -> Self:
         """Fit it on lists (b,) that were read; `clients` (b,), if given, say who sent each: see `supported`."""
-        from hubless.search.scores.fitted_lists import fit_lists  # who only applies it needs no method
+        from hubless.scores.fitted_lists import fit_lists  # who only applies it needs no method
 
         firsts, copies = lists.distinct(clients)
         some = lists if len(firsts) == lists.count else lists.taken(firsts)
@@ -185,6 +185,16 @@ class ScoreCorrection:
         It is Arrow, as `PUT /v1/scores` takes it, if the name ends in .arrow, and else Parquet. Another file of that
         name is replaced, whole or not at all.
         """
+        where = Path(path)
+        write = write_arrow if where.suffix == ARROW_ENDING else pq.write_table
+        with storage_errors(where), beside(where) as new:
+            write(self.table(), new)
+            with new.open("rb") as file:
+                os.fsync(file.fileno())
+            new.replace(where)
+
+    def table(self) -> pa.Table:
+        """Return what `of_table` reads."""
         table = pa.table(dict(zip(_COLUMNS, (self.ids, pa.array(self.values)), strict=True)))
         said = {
             "format": FORMAT,
@@ -192,10 +202,7 @@ class ScoreCorrection:
             "details": self.details,
             "cut": self.cut and self.cut.as_json(),
         }
-        stored = table.replace_schema_metadata({KEY: orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY)})
-        write = write_arrow if Path(path).suffix == ARROW_ENDING else pq.write_table
-        with storage_errors(Path(path)), replaced(Path(path)) as temporary:
-            write(stored, temporary)
+        return table.replace_schema_metadata({KEY: orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY)})
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

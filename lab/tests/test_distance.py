@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hubless.errors import InputError
-from hubless.measures import earth_movers_distance
+from hubless_lab.measures import earth_movers_distance
 
 pytest.importorskip("ot")
 

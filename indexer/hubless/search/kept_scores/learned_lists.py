@@ -26,9 +26,9 @@ from hubless.corrections.alone import find_alone
 from hubless.corrections.supported import client_numbers, heard_of
 from hubless.errors import InputError
 from hubless.measures.evenness import POOR, STRENGTHS, ChosenStrength, is_less_even, most_even
-from hubless.search.scores.logged_lists import ScoreLists
-from hubless.search.scores.reading import read_lists
-from hubless.search.scores.score_correction import ScoreCorrection
+from hubless.scores.logged_lists import ScoreLists
+from hubless.scores.reading import read_lists
+from hubless.scores.score_correction import ScoreCorrection
 from hubless.store.clients import CountedQueries, counting_rows, held_out
 from hubless.store.draws import (
     DRAW_COLUMNS,

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from hubless.errors import InputError, one_line
 from hubless.measures.plain_ids import hit_like, plain_ids
-from hubless.search.scores.logged_lists import ScoreLists, mostly_rise
+from hubless.scores.logged_lists import ScoreLists, mostly_rise
 from hubless.vectors.arrays import F64, I64, is_list
 from hubless.vectors.ids import id_array
 from hubless.vectors.object_rows import brief

@@ -12,10 +12,10 @@ import numpy as np
 
 from hubless.corrections.grouped import coded, groups_of
 from hubless.errors import InputError, advice
+from hubless.measures.bank_record import BankRecord
 from hubless.measures.coverage import coverage
 from hubless.measures.likeness import related, share_among, told_apart
 from hubless.measures.repeats import copies_of, without_copies
-from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.comparing import comparison
 from hubless.vectors.sources import SelectedVectors, VectorSource, in_memory, plain_vectors, sample

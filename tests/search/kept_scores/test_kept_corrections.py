@@ -7,8 +7,8 @@ from support import small
 
 import hubless
 from hubless.errors import InputError, ScoresNotFound, StorageError
-from hubless.search.scores import kept_corrections
-from hubless.search.scores.kept_corrections import KeptCorrections
+from hubless.search.kept_scores import kept_corrections
+from hubless.search.kept_scores.kept_corrections import KeptCorrections
 
 
 def correction(*items):

@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError
-from hubless.kernels.lists import ListMatrix
+from hubless.kernels.sparse import Sparse
 from hubless.measures.confidence.level import DEPTH
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.object_rows import brief
@@ -66,8 +66,8 @@ class ScoreLists:
 
     def taken(self, rows: I64) -> "ScoreLists":
         """Return some of the lists, with all ids."""
-        some = ListMatrix(self.starts, self.columns, self.scores, len(self.ids)).taken(rows)
-        return ScoreLists(self.ids, some.starts, some.columns, np.asarray(some.heights, np.float64), self.given[rows])
+        some = Sparse(self.starts, self.columns, self.scores, len(self.ids)).taken(rows)
+        return ScoreLists(self.ids, some.starts, some.columns, np.asarray(some.values, np.float64), self.given[rows])
 
     def of_items(self, kept: NDArray[np.bool_]) -> "ScoreLists":
         """Return the lists with some of the items (n,), without lists that have none of these."""
@@ -92,7 +92,7 @@ class ScoreLists:
         order = np.argsort(firsts)
         return firsts[order], copies[order]
 
-    def heights(self) -> ListMatrix:
+    def heights(self) -> Sparse:
         """Return the scores over the floors, s_K − ½·median(s_1 − s_K), of the lists that show more than one hit."""
         lengths = np.diff(self.starts)
         first = self.scores[self.starts[:-1]]
@@ -100,7 +100,7 @@ class ScoreLists:
         several = lengths > 1
         below = FLOOR * float(np.median((first - last)[several])) if several.any() else 0.0
         heights = (self.scores - np.repeat(last - below, lengths)).astype(np.float32)
-        return ListMatrix(self.starts, self.columns, heights, len(self.ids))
+        return Sparse(self.starts, self.columns, heights, len(self.ids))
 
     def corrected(self, offsets: F64) -> list[list[float]]:
         """Return the best 11 scores s − h of each list, by offsets (n,), of a sample of the lists."""

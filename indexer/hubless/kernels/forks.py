@@ -32,12 +32,6 @@ def in_each_process(owner: Renewable) -> None:
     _owners.add(owner)
 
 
-def in_each_child(work: Callable[[], object]) -> None:
-    """Call a function in each process that is forked from now on."""
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=work)
-
-
 def left_to_parent(thing: object) -> None:
     """Keep a thing of the parent, unused, until this process ends."""
     if thing is not None:
@@ -61,4 +55,4 @@ def _renew_all() -> None:
         owner.renew()
 
 
-in_each_child(_renew_all)
+os.register_at_fork(after_in_child=_renew_all)

@@ -3,10 +3,10 @@
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs.items import reading_payload
 from hubless.errors import InputError
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.files import Items
+from hubless.vectors.readers.arrow_rows import reading_payload
 
 COUNT = "count"
 """The name of the column."""

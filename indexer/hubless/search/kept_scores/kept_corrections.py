@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hubless.errors import InputError, ScoresNotFound, StorageError, storage_errors
-from hubless.search.scores.learned_lists import AskedList, LearnedLists, PutLists
-from hubless.search.scores.score_correction import ARROW_ENDING, ScoreCorrection
+from hubless.scores.score_correction import ARROW_ENDING, ScoreCorrection
+from hubless.search.kept_scores.learned_lists import AskedList, LearnedLists, PutLists
 from hubless.store.draws import LOCK, Salt
-from hubless.store.durable import locked, make_folder, sync
+from hubless.store.durable import locked, make_folder, replaced, sync
 from hubless.store.names import check_name, is_name
 from hubless.store.notes import HeldFile
+from hubless.vectors.plain_arrow import write_arrow
 
 SCORES, _LEARNED = ".scores", ".learned"
 MOST_LOADED, MOST_ITEMS = 64, 2_000_000
@@ -90,7 +91,7 @@ class KeptCorrections:
                 try:
                     if learns_from is not None:
                         learned.begin(learns_from)
-                    correction.save(self.path(name))
+                    self._write(name, correction)
                 except BaseException:
                     shutil.rmtree(learned.home, ignore_errors=True)
                     raise
@@ -143,7 +144,7 @@ class KeptCorrections:
                 now = learned.put.stat()
                 if not self.path(name).exists() or put.place != (now.st_dev, now.st_ino):
                     return False
-                correction.save(self.path(name))
+                self._write(name, correction)
                 learned.note_fit(kept, held_back)
         return True
 
@@ -154,6 +155,10 @@ class KeptCorrections:
     def learned(self, name: str) -> LearnedLists:
         """Return what a correction learns from, or would."""
         return LearnedLists(self._folder / f"{name}{_LEARNED}")
+
+    def _write(self, name: str, correction: ScoreCorrection) -> None:
+        with replaced(self.path(name)) as new:
+            write_arrow(correction.table(), new)
 
     def _thin_out(self) -> None:
         items = 0

@@ -15,9 +15,10 @@ from hubless.corrections.folded.rising import rise
 from hubless.corrections.folded.sinkhorn import PUBLISHED_ITERATIONS
 from hubless.corrections.supported import supported
 from hubless.corrections.temperature import default_perplexity, temperature_by
-from hubless.kernels.lists import MOST_EXPONENT, ListEntropy, ListMatrix, list_potentials
+from hubless.kernels.lists import MOST_EXPONENT, ListEntropy, list_potentials
+from hubless.kernels.sparse import Sparse
 from hubless.measures.occurrence import unexplained_variation
-from hubless.search.scores.alike import crowding_of_lists, weights_of_lists
+from hubless.scores.alike import crowding_of_lists, weights_of_lists
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.sources import sampled_rows
 
@@ -41,13 +42,13 @@ class FittedLists(NamedTuple):
     details: dict[str, Any]
 
 
-def fit_lists(matrix: ListMatrix, copies: I64, clients: I64 | None = None) -> FittedLists:
+def fit_lists(matrix: Sparse, copies: I64, clients: I64 | None = None) -> FittedLists:
     """Return offsets of the items (n,) of distinct lists (b, n), each of which the log has `copies` (b,) times.
 
     `clients` (b,) say who sent each list: what so few of them say alone lifts no item. None believes all.
     """
     lifting = matrix if clients is None else supported(matrix, clients)
-    count = matrix.lists
+    count = matrix.height
     entropy = ListEntropy.of(matrix)
     spread = entropy.spread()
     temperature = 1.0
@@ -57,9 +58,9 @@ def fit_lists(matrix: ListMatrix, copies: I64, clients: I64 | None = None) -> Fi
     crowded = 0.0
     uneven = 1.0
     alike = np.ones(count)
-    offsets = np.zeros(matrix.count)
+    offsets = np.zeros(matrix.width)
     if spread > 0 and count > 1:
-        coldest = float(matrix.heights.max()) / MOST_EXPONENT
+        coldest = float(matrix.values.max()) / MOST_EXPONENT
         found = temperature_by(entropy, spread, count, default_perplexity(count))
         temperature, perplexity = max(found.value, coldest), found.perplexity or perplexity
         _, offsets = list_potentials(lifting, temperature, PUBLISHED_ITERATIONS)
@@ -101,15 +102,15 @@ def fit_lists(matrix: ListMatrix, copies: I64, clients: I64 | None = None) -> Fi
     )
 
 
-def first_overdispersion(matrix: ListMatrix) -> float:
+def first_overdispersion(matrix: Sparse) -> float:
     """Return (variance − mean)/mean² of N_2, how often each item is among the first two of a list; 0 if none is."""
-    first = max(1, min(FIRST, int(SHARE_FOUND * matrix.count)))
-    lengths = np.diff(matrix.starts)
+    first = max(1, min(FIRST, int(SHARE_FOUND * matrix.width)))
+    lengths = matrix.counts
     places = np.concatenate([matrix.starts[:-1][lengths > place] + place for place in range(first)])
-    return unexplained_variation(np.bincount(matrix.columns[places], minlength=matrix.count))
+    return unexplained_variation(np.bincount(matrix.columns[places], minlength=matrix.width))
 
 
-def with_heads(matrix: ListMatrix, asked: F64, offsets: F64) -> tuple[F64, int]:
+def with_heads(matrix: Sparse, asked: F64, offsets: F64) -> tuple[F64, int]:
     """Return offsets (n,) by which lists that were asked most (b,) keep their first item, and how many needed it.
 
     Such a list is a share of 5 % of the log, and has been asked ten times. What keeps one may overtake another's, so
@@ -123,7 +124,7 @@ def with_heads(matrix: ListMatrix, asked: F64, offsets: F64) -> tuple[F64, int]:
         for row in often.tolist():
             entries = slice(int(matrix.starts[row]), int(matrix.starts[row + 1]))
             columns = matrix.columns[entries]
-            heights = matrix.heights[entries].astype(np.float64)
+            heights = matrix.values[entries].astype(np.float64)
             if len(columns) > 1:
                 others = float((heights[1:] - after[columns[1:]]).max())
                 apart = APART * max(abs(float(heights[0])), 1.0)

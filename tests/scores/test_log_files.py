@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hubless.search.scores.log_file import LOG_FORMATS, read_log
-from hubless.search.scores.reading import read_lists
+from hubless.scores.log_file import LOG_FORMATS, read_log
+from hubless.scores.reading import read_lists
 
 WANTED = [(["a", "b", "c"], [0.9, 0.5, 0.4]), (["c", "a"], [0.7, 0.2])]
 
@@ -98,7 +98,7 @@ def test_a_log_with_a_line_a_hit_has_the_same_lists(name, line, tmp_path):
 
 
 def test_the_page_names_each_kind():
-    page = (Path(__file__).parents[3] / "docs" / "cli.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
     assert all(f"| {each.partition(': ')[0]} |" in page for each in LOG_FORMATS)
 
 

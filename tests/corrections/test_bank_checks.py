@@ -5,7 +5,7 @@ import pytest
 from support.hubs import pairs, unit
 
 import hubless
-from hubless.builder.banks.bank_checks import check_bank, refuse_targets_for_queries
+from hubless.corrections.banks.bank_checks import check_bank, refuse_targets_for_queries
 from hubless.errors import InputError
 from hubless.vectors.sources import ArrayVectors
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hubless.errors import InputError
-from hubless.measures import as_groups, group_shares
+from hubless_lab.measures import as_groups, group_shares
 
 
 def test_share_of_each_group_among_the_first_of_each_query():

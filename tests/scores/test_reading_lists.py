@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from hubless.search.scores.reading import read_lists
+from hubless.scores.reading import read_lists
 
 RAGGED = [(["a", "b", "c"], [0.9, 0.5, 0.4]), ([], []), (["c", "a"], [0.7, 0.2])]
 

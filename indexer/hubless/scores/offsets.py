@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hubless.builder.banks.bank_checks import check_bank
-from hubless.builder.banks.bank_review import drawn, strength_by_offsets
-from hubless.builder.banks.far_away import check_near
-from hubless.builder.inputs.counts import counts_of
 from hubless.corrections import correction as make_correction, folds, is_given
+from hubless.corrections.banks.bank_checks import check_bank
+from hubless.corrections.banks.counts import counts_of
+from hubless.corrections.banks.far_away import check_near
+from hubless.corrections.banks.live_queries import drawn, strength_by_offsets
 from hubless.corrections.prior import PriorLike, as_prior, fit as fit_correction, prior_offsets
 from hubless.errors import InputError
 from hubless.knn import augment
