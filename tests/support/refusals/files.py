@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -212,6 +213,10 @@ OF_STAND_INS = rows_of(
         (content("t.npy", b"/annex/objects/SHA256E-s1540224--00.npy\n"), "targets (t.npy)…git annex get"),
         (content("t.npy", b"<!DOCTYPE HTML><title>Sign in</title>"), "targets (t.npy)…a web page"),
         (content("t.npy", b"<HTML><body>Not found</body></HTML>"), "targets (t.npy)…a web page"),
+    ],
+    target_bank=[
+        (Path("https://host/t.npy"), "https://host/t.npy: target bank: there is no such file", StorageError),
+        (Path("s3://bucket/t.npy"), "target bank: expected a file on this machine: …, got s3://bucket/t.npy"),
     ],
     relevant=[
         (folder_of("labels.txt"), "…labels.txt: relevant: there is no such file, but a folder", StorageError),
