@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
+from support.files import write_npy, write_npz
 
 from hubless.errors import InputError
 
@@ -93,11 +94,11 @@ def content(name, written):
 
 
 def npy(name, rows):
-    return lambda folder: np.save(folder / name, rows) or folder / name
+    return lambda folder: write_npy(folder / name, rows)
 
 
 def npz(name, rows, **more):
-    return lambda folder: np.savez(folder / name, vectors=rows, **more) or folder / name
+    return lambda folder: write_npz(folder / name, rows, **more)
 
 
 def parquet(name, table=None, **columns):
