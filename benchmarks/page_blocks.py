@@ -1,6 +1,6 @@
 """Print what the Python blocks of pages print: `python -m benchmarks.page_blocks [PAGE ...]`, such as `semantic-cache`.
 
-The blocks of a page run as one script. The lines that they print are kept in `docs/performance/page_blocks.json`.
+The blocks of a page run as one script. The lines that they print are kept in `lab/docs/performance/page_blocks.json`.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-KEPT = ROOT / "docs" / "performance" / "page_blocks.json"
+KEPT = ROOT / "lab" / "docs" / "performance" / "page_blocks.json"
 BLOCK = re.compile(r"(?ms)^```python\n(.*?)^```$")
 
 

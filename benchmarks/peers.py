@@ -221,7 +221,7 @@ def sentence(result):
     others = ", ".join(f"{name} {time:.2f}" for name, time in sorted(times.items(), key=lambda item: item[1]))
     return (
         f"Of {int(count):,} × {DIM} corrected vectors, at a recall@10 of {recall}, a query takes {ours:.2f} ms of "
-        f"processor time. The same vectors in others: {others} ([measured](docs/performance.md))."
+        f"processor time. The same vectors in others: {others} ([measured](lab/docs/performance.md))."
     )
 
 

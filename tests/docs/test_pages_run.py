@@ -13,11 +13,11 @@ import pytest
 from support import demo_like, jobs
 from support.hubs import pairs
 from support.installed import Environment, build
-from support.pages import ROOT, Walk, blocks
+from support.pages import PAGES as OF_SITE, ROOT, Walk, blocks
 from support.printed import write_sample
 from support.problems import with_hubs
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "clients").glob("*/README.md"))]
+PAGES = [ROOT / "README.md", *OF_SITE, *sorted((ROOT / "clients").glob("*/README.md"))]
 QUICK = {"README", "quickstart", "cli", "http", "python", "clients/python"}
 """What people read first. The others take three minutes together, some in environments of their own."""
 BUILD = "hubless build --catalog catalog --collection photos --targets images.npy --query-bank captions.npy"
@@ -27,7 +27,7 @@ FIRST = re.compile(r"(?m)^(?:\w+=\S+ )*(hubless |pip install (?:[^\n]* )?'?\.(?!
 
 
 def name(page):
-    return page.stem if page.parent in (ROOT, ROOT / "docs") else f"clients/{page.parent.name}"
+    return page.stem if page.parent == ROOT or page in OF_SITE else f"clients/{page.parent.name}"
 
 
 def vectors(*names):
