@@ -168,6 +168,7 @@ GIVEN = {
     "query-log": [demo],
     "report": [vectors("images", "captions"), tables],
     "scan": [vectors("images", "captions", "logged"), tables, built],
+    "symptoms": [vectors("images", "captions"), built],
     "security": [vectors("images", "captions"), built],
     "writes": [written],
     "your-database": [vectors("targets", "query-bank", "queries")],

@@ -40,7 +40,8 @@ def test_commands_of_a_page_set_what_they_take(page):
 
 @pytest.mark.parametrize("command", TAKING_SET)
 def test_section_of_a_command_names_what_set_takes(command):
-    section = re.search(rf"(?ms)^##+ {command}$(.*?)(?=^## |^### |\Z)", (ROOT / "docs/cli.md").read_text()).group(1)
+    text = "\n".join(page.read_text("utf-8") for page in PAGES)
+    [section] = re.findall(rf"(?ms)^```text\nhubless {command} (.*?)(?=^## |^### |\Z)", text)
     named = set(re.findall(r"`(?:--set )?(\w+)(?:\.\w+)?=", section))
     assert named - known(command) == set()
 
