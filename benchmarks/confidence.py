@@ -9,8 +9,8 @@ others, and cuts are tried: see `benchmarks.promises`.
 Absents are test queries without their right targets. Strangers are `oos.npy`, questions to which nothing fits; else, of
 a set by MiniLM, 200 queries of each other set by MiniLM that is given.
 
-Writes `lab/docs/performance/confidence.json` and the plot in `docs/confidence.md`. Without folders it takes the numbers
-that are there. `python -m benchmarks.figures` fills the pages in.
+Writes `lab/docs/performance/confidence.json` and the plot in `lab/docs/confidence-measured.md`. Without folders it
+takes the numbers that are there. `python -m benchmarks.figures` fills the pages in.
 """
 
 import argparse
@@ -182,7 +182,7 @@ def sentence(sets: Sequence[Mapping[str, Any]]) -> str:
     after, before = (100 * promises.means(counted, name)[0] for name in ("guaranteed", "cosine"))
     return (
         f"With {promises.LABELS} labels {len(counted)} real sets answer {after:.0f} % of the queries, and you are 90 % "
-        f"sure that 90 % are right; with a cut at the cosine, {before:.0f} % ([measured](docs/confidence.md))."
+        f"sure that 90 % are right; with a cut at the cosine, {before:.0f} % ([measured](lab/docs/confidence-measured.md))."
     )
 
 

@@ -8,7 +8,7 @@ The queries of the other half are the past ones, whose lists of 11 scores fit a 
 searched half say how it orders answers, by AUROC, beside the top score. Then 200 of these calibrate it for the rest,
 ten times.
 
-Writes `lab/docs/performance/confidence_of_scores.json`. `python -m benchmarks.figures` fills `docs/confidence.md` in.
+Writes `lab/docs/performance/confidence_of_scores.json`. `python -m benchmarks.figures` fills the page in.
 """
 
 import argparse
