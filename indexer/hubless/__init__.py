@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hubless.builder.build import build as build
     from hubless.builder.correct import correct as correct, publish as publish, undo as undo
-    from hubless.builder.embedding.embed import embed as embed
     from hubless.builder.index import Index as Index, open_index
     from hubless.builder.lifecycle import calibrate as calibrate, merge as merge, refit as refit
     from hubless.builder.offsets import (
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from hubless.store.bundle import Manifest as Manifest
     from hubless.store.catalog import Catalog as Catalog, VersionInfo as VersionInfo
     from hubless.store.remote.mirror import RemoteCatalog as RemoteCatalog
+    from hubless_encoders.embedding.embed import embed as embed
     from hubless_lab.experiments.compare import compare as compare
     from hubless_lab.experiments.evaluate import evaluate as evaluate
     from hubless_lab.experiments.tune import tune as tune
@@ -71,7 +71,7 @@ _PLACES = {
     "compare": "hubless_lab.experiments.compare.compare",
     "correct": "builder.correct.correct",
     "diagnose": "diagnosing.diagnose.diagnose",
-    "embed": "builder.embedding.embed.embed",
+    "embed": "hubless_encoders.embedding.embed.embed",
     "evaluate": "hubless_lab.experiments.evaluate.evaluate",
     "fuse": "search.scores.fusion.fuse",
     "guaranteed_cut": "measures.confidence.guarantee.guaranteed_cut",
@@ -99,13 +99,9 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'hubless' has no attribute {name!r}")
     module, _, attribute = _PLACES[name].rpartition(".")
-    package, _, ring = module.partition(".")[0].partition("_")
-    try:
+    ring = module.partition(".")[0].partition("_")[2]
+    with import_module("hubless.errors").installed(f"hubless.{name}", ring or "collections"):
         found = globals()[name] = getattr(import_module(module if ring else f"hubless.{module}"), attribute)
-    except ModuleNotFoundError as error:
-        if not ring or error.name != f"{package}_{ring}":
-            raise
-        raise import_module("hubless.errors").not_installed(f"hubless.{name}", ring) from None
     return found
 
 

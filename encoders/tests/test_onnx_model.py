@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from support import model_folders, small
 from support.hubs import unit
-from support.model_folders import ROWS, SPECIAL, graph, hidden, tokens, write_json, write_modules, write_onnx
+from support.model_folders import ROWS, SPECIAL, tokens, write_json, write_modules
 from support.onnx_bytes import INT32
+from support.onnx_folders import graph, hidden, write_onnx
 
 from hubless.errors import InputError
 

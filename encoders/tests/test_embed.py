@@ -13,15 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image, IptcImagePlugin
 from support import catalogs
-from support.model_pairs import COLOURS, DIM, load_pair, picture_graph, write_pair
+from support.model_pairs import load_pair, picture_graph, write_pair
+from support.photos import COLOURS, DIM
 from support.small import WORDS
 
 import hubless
-from hubless.builder.embedding import embed as embedding, embed_folder
-from hubless.builder.embedding.texts_beside import words_of_name
-from hubless.encoders.halves import each_encoded
-from hubless.errors import EncoderFailed, InputError, NoEncoder, StorageError, TextRefused, how_to_install
+from hubless.errors import EncoderFailed, InputError, NoEncoder, StorageError, how_to_install
 from hubless.vectors.readers import pictures
+from hubless_encoders.embedding import embed as embedding, embed_folder
+from hubless_encoders.embedding.texts_beside import words_of_name
 
 NAMES = list(COLOURS)
 
@@ -96,8 +96,8 @@ import numpy as np
 import PIL.Image
 import pyarrow as pa
 
-from hubless.builder.embedding import embed_folder
-from hubless.builder.embedding.embed import embed
+from hubless_encoders.embedding import embed_folder
+from hubless_encoders.embedding.embed import embed
 from hubless.store import durable
 from hubless.vectors.readers.pictures import read_picture
 
@@ -326,19 +326,6 @@ def test_source_files_are_texts_and_what_is_none_is_listed(tmp_path, bag):
     assert [(row["id"], row["path"]) for row in rows(made)] == [("lib/a.py", "lib/a.py")]
     listed = [json.loads(line)["id"] for line in made.skipped_file.read_text().splitlines()]
     assert listed == ["b.bin", "empty.py", "unknown.py"]
-
-
-def test_one_text_that_an_endpoint_refuses_is_skipped_alone():
-    asked = []
-
-    def encode(texts):
-        asked.append(list(texts))
-        if "bad" in texts:
-            raise TextRefused("texts", "such that it takes", "bad")
-        return np.ones((len(texts), 2), np.float32)
-
-    found = each_encoded(encode, ["a", "b", "bad", "c", "d"])
-    assert [isinstance(each, TextRefused) for each in found] == [False, False, True, False, False]
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from hubless.encoders.folder_model import rows_of_length_one, wrong_file
-from hubless.encoders.onnx_files import load_graph, output_of
-from hubless.encoders.preprocessing import read_preprocessing
 from hubless.errors import one_line
 from hubless.vectors.arrays import F32
 from hubless.vectors.readers.pictures import PictureSource, check_pillow, read_picture
+from hubless_encoders.onnx_files import load_graph, output_of
+from hubless_encoders.preprocessing import read_preprocessing
 
 POOLED = ("text_embeds", "image_embeds", "sentence_embedding", "pooler_output")
 """Outputs with one vector a text or picture, the best first; without them, the first output."""

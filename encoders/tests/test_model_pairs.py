@@ -5,9 +5,11 @@ import pytest
 from PIL import Image
 from support.hubs import unit
 from support.made_pictures import made
-from support.model_folders import load_model, write_onnx
-from support.model_pairs import COLOURS, DIM, PREPROCESSING, ROWS, load_pair, picture_graph, text_graph, write_pair
+from support.model_folders import load_model
+from support.model_pairs import PREPROCESSING, ROWS, load_pair, picture_graph, text_graph, write_pair
 from support.onnx_bytes import INT32
+from support.onnx_folders import write_onnx
+from support.photos import COLOURS, DIM
 
 from hubless.encoders import for_pictures, load_encoder
 from hubless.errors import EncoderFailed, InputError, NoEncoder

@@ -1,4 +1,9 @@
-"""Pictures become the arrays that the models were trained on."""
+"""Pictures become the arrays that the models were trained on.
+
+`golden/preprocessing.json` has what the slow processors of transformers 4.57.6 with Pillow 13.0.0 made of the 20
+pictures of `support.made_pictures`, by four configurations: nine places of each array, rounded to four places. The
+whole arrays of ours differ from theirs by at most 5e-7.
+"""
 
 import json
 from pathlib import Path
@@ -9,10 +14,10 @@ from PIL import Image
 from support.made_pictures import made
 from support.model_folders import write_json
 
-from hubless.encoders.preprocessing import read_preprocessing
 from hubless.errors import InputError
+from hubless_encoders.preprocessing import read_preprocessing
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "preprocessing.json").read_text())
+GOLDEN = json.loads((Path(__file__).parent / "golden" / "preprocessing.json").read_text())
 OPEN_CLIP = {"mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4]}
 
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-import hubless
 from hubless.cli.options import JsonOption, SetOption, check_choice, parameters_of, read_settings
 from hubless.cli.printing import print_json
 from hubless.progress import bars_or_lines
+from hubless_encoders.embedding.embed import embed
 
 _KINDS = ("pictures", "texts", "files")
 
@@ -38,9 +38,9 @@ def embed_command(
     """
     if kind is not None:
         check_choice(kind, _KINDS, "--kind")
-    known = parameters_of(hubless.embed, ("source", "encoder", "output", "kind", "column"))
+    known = parameters_of(embed, ("source", "encoder", "output", "kind", "column"))
     settings = read_settings(set_, known)
-    made = hubless.embed(source, encoder, output, kind=kind, column=column, progress=bars_or_lines(), **settings)
+    made = embed(source, encoder, output, kind=kind, column=column, progress=bars_or_lines(), **settings)
     if json_:
         print_json({name: str(value) if isinstance(value, Path) else value for name, value in asdict(made).items()})
         return

@@ -9,8 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.embedding.embed_folder import BANK, SKIPPED_FILE, TARGETS, THUMBNAILS, EmbeddedPart, EmbedFolder
-from hubless.builder.embedding.embed_sources import (
+from hubless.encoders import DescribedEncoder, Encoder, FolderModel, for_pictures, load_encoder
+from hubless.encoders.halves import each_encoded
+from hubless.errors import InputError, NoEncoder, one_line
+from hubless.kernels.threads import cores
+from hubless.progress import Progressing, progress_bars
+from hubless.vectors.arrays import F32
+from hubless.vectors.readers.pictures import MOST_BYTES, check_pillow, thumbnail_of
+from hubless.vectors.readers.plain_files import read_below
+from hubless_encoders.embedding.embed_folder import BANK, SKIPPED_FILE, TARGETS, THUMBNAILS, EmbeddedPart, EmbedFolder
+from hubless_encoders.embedding.embed_sources import (
     FILES,
     PICTURES,
     TEXTS,
@@ -18,15 +26,8 @@ from hubless.builder.embedding.embed_sources import (
     open_embed_source,
     skipped_item,
 )
-from hubless.builder.embedding.texts_beside import NAME, TextsBeside
-from hubless.encoders import DescribedEncoder, Encoder, FolderModel, for_pictures, load_encoder
-from hubless.encoders.halves import each_encoded
-from hubless.errors import InputError, NoEncoder, one_line
-from hubless.kernels.threads import cores
-from hubless.progress import Progressing, progress_bars
-from hubless.vectors.arrays import F32
-from hubless.vectors.readers.pictures import MOST_BYTES, check_pillow, picture_facts, thumbnail_of
-from hubless.vectors.readers.plain_files import read_below
+from hubless_encoders.embedding.picture_facts import picture_facts
+from hubless_encoders.embedding.texts_beside import NAME, TextsBeside
 
 READ_AHEAD = 32
 """Items that are read ahead and encoded together."""

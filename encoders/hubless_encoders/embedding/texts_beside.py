@@ -14,12 +14,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hubless.builder.embedding.embed_sources import skipped_item
 from hubless.errors import one_line
 from hubless.vectors.listing import ending_of
 from hubless.vectors.readers.csv_rows import DELIMITERS
 from hubless.vectors.readers.places import MARKS
 from hubless.vectors.readers.plain_files import read_below
+from hubless_encoders.embedding.embed_sources import skipped_item
 
 CAPTION, METADATA, HEAD, NAME = "caption", "metadata", "head", "name"
 METADATA_FILES = ("metadata.jsonl", "metadata.csv")

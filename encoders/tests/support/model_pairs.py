@@ -8,14 +8,13 @@ import json
 import numpy as np
 from support.model_folders import write_json
 from support.onnx_bytes import FLOAT, INT64, model, node, value
+from support.photos import COLOURS, DIM
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from hubless.encoders import load_encoder
 
-DIM = 12
 SIDE = 4
 """Pixels of a side that the graph of pictures takes."""
-COLOURS = {"red": (1, 0, 0), "lime": (0, 1, 0), "blue": (0, 0, 1), "yellow": (1, 1, 0), "white": (1, 1, 1)}
 WORDS = ["[UNK]", "</s>", "<s>", *COLOURS]
 ROWS = np.float32([[0.01] * 3, [0.25, 0.5, 0.75], [0] * 3, *COLOURS.values()]) @ np.tile(np.eye(3), 4).astype(
     np.float32

@@ -10,13 +10,13 @@ from pydantic import Field
 from hubless.encoders import folder_model
 from hubless.encoders.base import checked
 from hubless.encoders.folder_model import wrong_file
-from hubless.encoders.onnx_files import load_graph, output_of, picture_graph, text_graph
-from hubless.encoders.onnx_pictures import POOLED, PictureGraph
-from hubless.encoders.onnx_tokens import TextTokens
 from hubless.errors import InputError, NoEncoder, one_line
 from hubless.forks import left_to_parent
 from hubless.vectors.arrays import F32
 from hubless.vectors.readers.pictures import PictureSource
+from hubless_encoders.onnx_files import load_graph, output_of, picture_graph, text_graph
+from hubless_encoders.onnx_pictures import POOLED, PictureGraph
+from hubless_encoders.onnx_tokens import TextTokens
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _SHORT = {"tensor(int32)": np.int32}
@@ -77,6 +77,7 @@ class OnnxModel(folder_model.FolderModel):
 
     described = OnnxDescription
     packages = ("onnxruntime", "tokenizers")
+    distribution = "hubless-encoders"
     quick_when_loaded = False
 
     description: OnnxDescription

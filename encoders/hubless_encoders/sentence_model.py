@@ -39,7 +39,9 @@ class SentenceModel(DescribedEncoder):
 
     def check(self) -> None:
         if importlib.util.find_spec(PACKAGE) is None:
-            expected = f"the package sentence-transformers: {how_to_install('sentence-transformers')}"
+            expected = (
+                f"the package sentence-transformers: {how_to_install('sentence-transformers', 'hubless-encoders')}"
+            )
             raise InputError("encoder, type", expected, "'sentence-transformers', which is not installed")
         model = Path(self.description.model)
         if model.is_absolute() and not model.is_dir():
