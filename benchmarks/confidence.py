@@ -182,7 +182,8 @@ def sentence(sets: Sequence[Mapping[str, Any]]) -> str:
     after, before = (100 * promises.means(counted, name)[0] for name in ("guaranteed", "cosine"))
     return (
         f"With {promises.LABELS} labels {len(counted)} real sets answer {after:.0f} % of the queries, and you are 90 % "
-        f"sure that 90 % are right; with a cut at the cosine, {before:.0f} % ([measured](lab/docs/confidence-measured.md))."
+        f"sure that 90 % are right; with a cut at the cosine, {before:.0f} % "
+        "([measured](lab/docs/confidence-measured.md))."
     )
 
 

@@ -41,8 +41,8 @@ def test_commands_of_a_page_set_what_they_take(page):
 @pytest.mark.parametrize("command", TAKING_SET)
 def test_section_of_a_command_names_what_set_takes(command):
     text = "\n".join(page.read_text("utf-8") for page in PAGES)
-    [section] = re.findall(rf"(?ms)^```text\nhubless {command} (.*?)(?=^## |^### |\Z)", text)
-    named = set(re.findall(r"`(?:--set )?(\w+)(?:\.\w+)?=", section))
+    sections = " ".join(re.findall(rf"(?ms)^##+ {command}$(.*?)(?=^## |^### |\Z)", text))
+    named = set(re.findall(r"`(?:--set )?(\w+)(?:\.\w+)?=", sections))
     assert named - known(command) == set()
 
 

@@ -30,13 +30,13 @@ def site(tmp_path_factory):
 
 
 def test_every_page_is_built_and_every_link_between_them_leads_somewhere(site):
-    pages = {page.stem for page in PAGES} - {"index"}
+    pages = {page.stem for page in PAGES} - {"index"} | {"options"}
     assert {folder.parent.name for folder in site.glob("*/index.html")} == pages
 
 
 def test_pages_are_there_as_markdown_too_and_llms_txt_lists_them(site):
     listed = re.findall(r"\((.+)\)", (site / "llms.txt").read_text("utf-8"))
-    assert sorted(listed) == sorted(page.name for page in PAGES)
+    assert sorted(listed) == sorted(["options.md", *(page.name for page in PAGES)])
     for page in PAGES:
         without_marks = re.sub(r"(?s)<!--= .*? -->|<!--/-->", "", page.read_text("utf-8"))
         beside = re.sub(r"\]\([./\w-]*/docs/", "](", without_marks)
