@@ -114,11 +114,6 @@ def _sets_of(benchmark: Any) -> Any:
     return json.loads(benchmark.KEPT.read_text("utf-8"))["sets"]
 
 
-def _means_of(benchmark: Any) -> str:
-    head, rule, *_, auto, csls = benchmark.markdown(_sets_of(benchmark))
-    return _lines([head, rule, auto, csls])
-
-
 def _lines(lines: Iterable[str]) -> str:
     return "\n\n" + "\n".join(lines) + "\n\n"
 
@@ -159,8 +154,6 @@ NAMED: dict[str, Callable[[], str]] = {
     "table of gains": lambda: _lines(gains.markdown(_sets())),
     "table of few queries": lambda: _lines(few_queries.markdown(_sets_of(few_queries))),
     "table of query logs": lambda: _lines(query_logs.markdown(_sets_of(query_logs))),
-    "means of few queries": lambda: _means_of(few_queries),
-    "means of query logs": lambda: _means_of(query_logs),
     "table of dimensions": lambda: _lines(dimensions.markdown(_sets_of(dimensions))),
     "table of tenants": lambda: _lines(mixtures.markdown(_sets_of(mixtures))),
     "table of clicks": lambda: _lines(target_priors.markdown(_sets_of(target_priors))),

@@ -20,7 +20,7 @@ BLOCK = re.compile(r"(?ms)^```python\n(.*?)^```$")
 
 def printed(page: str) -> list[str]:
     """Return the lines that the blocks of a page print."""
-    blocks = BLOCK.findall((ROOT / "docs" / f"{page}.md").read_text("utf-8"))
+    blocks = BLOCK.findall((ROOT / "lab" / "docs" / f"{page}.md").read_text("utf-8"))
     said = io.StringIO()
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(said):
         script = Path(folder, "blocks.py")
@@ -30,7 +30,7 @@ def printed(page: str) -> list[str]:
 
 
 def cache(lines: Sequence[str]) -> Iterator[str]:
-    """The table of docs/semantic-cache.md."""
+    """The table of lab/docs/semantic-cache.md."""
     yield "| threshold | hits, of 50 % that can be | budget broken |"
     yield "| --- | ---: | ---: |"
     for line in lines:
