@@ -27,8 +27,10 @@ COPY console console
 COPY indexer/hubless indexer/hubless
 COPY service/hubless_service service/hubless_service
 COPY databases databases
+COPY encoders encoders
 COPY engines engines
 COPY lab lab
+COPY objects objects
 COPY docker/wheels.sh docker/
 RUN PYTHON=/opt/build/bin/python docker/wheels.sh "$EXTRAS" /tmp/dist \
     && /opt/build/bin/pip --python /opt/hubless/bin/python install --no-deps /tmp/dist/*.whl

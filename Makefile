@@ -11,8 +11,9 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 # the distributions beside hubless, each in a folder of the name of its extra: with it all that is below knows of one
-RINGS := databases encoders lab engines/milvus
-TESTS := tests $(wildcard $(RINGS:%=%/tests))
+RINGS := databases encoders lab objects engines/milvus
+ALL_RINGS := $(RINGS) engines/ray  # which needs a large package, so it is installed in .venv-extras alone
+TESTS := tests $(wildcard $(ALL_RINGS:%=%/tests))
 
 OPENAPI := docs/openapi.json
 ADAPTERS := langchain llama-index haystack mcp
@@ -27,8 +28,8 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
 	{ echo "hubless needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version); try make PYTHON=python3.11" >&2; exit 1; }
 
 # they need large packages, so they have an environment of their own; `make test` skips them
-EXTRAS := tests/builder/test_ray.py tests/docker/test_kubernetes.py tests/docs/test_notebook.py tests/docs/test_site.py \
-	tests/measures/test_umap.py tests/search/scores/test_bm25s.py tests/vectors/test_array_likes.py
+EXTRAS := engines/ray/tests tests/docker/test_kubernetes.py tests/docs/test_notebook.py tests/docs/test_site.py \
+	tests/measures/test_umap.py tests/scores/test_bm25s.py tests/vectors/test_array_likes.py
 
 define newline
 
@@ -57,7 +58,7 @@ $(1)/.ready: $(2:%=requirements/%.txt) $(3:%=%/pyproject.toml)
 	@touch $$@
 endef
 $(eval $(call ENVIRONMENT,$(VENV),dev,. clients/python $(RINGS)))
-$(eval $(call ENVIRONMENT,.venv-extras,dev extras,. clients/python $(RINGS)))
+$(eval $(call ENVIRONMENT,.venv-extras,dev extras,. clients/python $(ALL_RINGS)))
 $(eval $(call ENVIRONMENT,.venv-stores,dev stores,. clients/python $(RINGS)))
 $(eval $(call ENVIRONMENT,.venv-demo,service build,. lab))
 $(eval $(call ENVIRONMENT,.venv-lowest,lowest,. lab clients/python))
@@ -100,7 +101,7 @@ lint: setup  ## ruff, mypy --strict, import contracts
 	# a core for each
 	$(BIN)/mypy & $(BIN)/mypy --config-file tests/mypy.ini $(SELDOM); seldom=$$?; wait $$! && exit $$seldom
 	$(BIN)/lint-imports
-	$(foreach ring,$(RINGS),$(BIN)/lint-imports --config $(ring)/pyproject.toml$(newline)	)
+	$(foreach ring,$(ALL_RINGS),PYTHONPATH=$(ring) $(BIN)/lint-imports --config $(ring)/pyproject.toml$(newline)	)
 
 bench: .venv-extras/.ready  ## benchmarks, about 10 minutes: ratios within one run
 	.venv-extras/bin/python -m benchmarks $(ARGS)
@@ -138,7 +139,7 @@ stores: .venv-stores/.ready  ## test corrections in Chroma and LanceDB too, whos
 	OMP_WAIT_POLICY=passive .venv-stores/bin/python -m pytest databases/tests $(ARGS)
 
 clouds: setup .venv-clouds/.ready  ## test az:// and gs:// against stand-ins; Azurite needs Node 20
-	$(PYTEST) tests/store/remote/test_clouds.py $(ARGS)
+	$(PYTEST) objects/tests/test_clouds.py $(ARGS)
 
 # Azurite has no package for Python
 .venv-clouds/.ready:
@@ -163,14 +164,14 @@ $(TYPESCRIPT)/node_modules/.ready: $(TYPESCRIPT)/package.json
 	@touch $@
 
 # What an image has, and what it can have besides. They are locked together, so that each goes with each.
-IMAGE := pyproject.toml --extra serve databases/pyproject.toml lab/pyproject.toml
+IMAGE := pyproject.toml --extra serve databases/pyproject.toml encoders/pyproject.toml lab/pyproject.toml
 IMAGE_EXTRAS := milvus object-storage otel pictures
 # Versions that are locked stay where they can; `make lock ARGS=--upgrade` takes the newest. Run it whole:
 # what shares an environment with dev.txt is resolved together with it, in together.txt.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(ARGS) \
-	--no-emit-package hubless $(foreach ring,$(RINGS),--no-emit-package hubless-$(notdir $(ring)))
+	--no-emit-package hubless $(foreach ring,$(ALL_RINGS),--no-emit-package hubless-$(notdir $(ring)))
 EXTRA = $(addprefix --extra ,$(1))
-DEV := pyproject.toml $(call EXTRA,serve static onnx $(IMAGE_EXTRAS) $(notdir $(filter-out engines/ray,$(RINGS)))) --group dev
+DEV := pyproject.toml $(call EXTRA,serve static onnx $(IMAGE_EXTRAS) $(notdir $(RINGS))) --group dev
 TOGETHER := -c requirements/together.txt
 IN_SERVICE = $$(awk -F== 'NF > 1 {print "--no-emit-package", $$1}' requirements/service.txt)
 lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest
@@ -191,9 +192,9 @@ lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest
 	$(foreach name,$(ADAPTERS),$(LOCK) clients/$(name)/pyproject.toml --group clients/$(name)/pyproject.toml:test \
 		--no-emit-package hubless-client -o requirements/$(name).txt$(newline))
 
-wheels: setup  ## wheels of all distributions in dist/, for `pip install --find-links dist "hubless[all]"`
+wheels: setup  ## wheels of all distributions, in dist/
 	rm -f dist/*.whl
-	$(foreach each,. $(RINGS) clients/python,(cd $(each) && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/dist)$(newline)	)
+	$(foreach each,. $(ALL_RINGS) clients/python,(cd $(each) && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/dist)$(newline)	)
 
 sbom: .venv-audit/.ready  ## what the image installs, as CycloneDX, in dist/sbom.cdx.json
 	mkdir -p dist

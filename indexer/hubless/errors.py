@@ -4,9 +4,9 @@ import errno
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import PackageNotFoundError, entry_points, requires
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
@@ -108,6 +108,16 @@ def installed(name: str, extra: str) -> Iterator[None]:
         if find_spec(package) is not None:
             raise
         raise not_installed(name, extra, "" if package == f"hubless_{extra}" else package) from None
+
+
+def brought(group: str, name: str, shown: str, ring: str) -> Any:
+    """Load what a package brings under a name of the entry points `hubless.GROUP`.
+
+    Raises `HublessError` if there is none: what is `shown` to the user is of this ring, which is not installed.
+    """
+    for entry in entry_points(group=f"hubless.{group}", name=name):
+        return entry.load()
+    raise not_installed(shown, ring)
 
 
 class InputError(HublessError, ValueError):
@@ -368,6 +378,20 @@ def storage_errors(path: Path) -> Iterator[None]:
         reason = _REFUSALS.get(error.errno, error.strerror or str(error))
         named = error.filename if isinstance(error.filename, str) else path
         raise StorageError(named, reason) from error
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """Give a temporary file in the same folder, removed at the end. Errors name the file itself."""
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        yield temporary
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -110,7 +110,7 @@ def test_wheels_build_from_the_copied_files_alone(tmp_path, extras, more):
     command = ["docker/wheels.sh", extras, tmp_path / "dist"]
     subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
     wheels = {wheel.name.partition("-")[0]: ZipFile(wheel).namelist() for wheel in (tmp_path / "dist").glob("*.whl")}
-    assert wheels.keys() == {"hubless", "hubless_databases", "hubless_lab"} | more
+    assert wheels.keys() == {"hubless", "hubless_databases", "hubless_encoders", "hubless_lab"} | more
     assert "hubless_service/__init__.py" in wheels["hubless"]
 
 

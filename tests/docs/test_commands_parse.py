@@ -33,6 +33,7 @@ SOURCES = tracked(
     "engines/*.py",
     "databases/hubless_databases/*.py",
     "encoders/hubless_encoders/*.py",
+    "objects/hubless_objects/*.py",
     "clients/*.py",
     "console/*.js",
     "deploy/*",

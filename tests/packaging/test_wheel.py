@@ -26,6 +26,8 @@ PROJECTS = {
     "hubless_milvus": (ROOT / "engines" / "milvus", {"hubless_milvus": ROOT / "engines" / "milvus"}),
     "hubless_databases": (ROOT / "databases", {"hubless_databases": ROOT / "databases"}),
     "hubless_encoders": (ROOT / "encoders", {"hubless_encoders": ROOT / "encoders"}),
+    "hubless_objects": (ROOT / "objects", {"hubless_objects": ROOT / "objects"}),
+    "hubless_ray": (ROOT / "engines" / "ray", {"hubless_ray": ROOT / "engines" / "ray"}),
     "hubless_client": (CLIENTS / "python", {"hubless_client": CLIENTS / "python"}),
     "langchain_hubless": (CLIENTS / "langchain", {"langchain_hubless": CLIENTS / "langchain"}),
     "llama_index_vector_stores_hubless": (CLIENTS / "llama-index", {"llama_index": CLIENTS / "llama-index"}),
@@ -106,7 +108,7 @@ def test_metadata_promises_no_system_that_the_code_does_not_run_on(built):
 
 
 @pytest.mark.parametrize(
-    "name", ["hubless", "hubless_client", "hubless_milvus", "hubless_databases", "hubless_encoders"]
+    "name", ["hubless", "hubless_client", "hubless_milvus", "hubless_databases", "hubless_encoders", "hubless_objects"]
 )
 def test_package_says_its_version(name):
     stated = tomllib.loads((PROJECTS[name][0] / "pyproject.toml").read_text("utf-8"))["project"]["version"]
@@ -131,6 +133,8 @@ def test_extra_is_added_to_what_is_installed_without_an_index_that_has_hubless()
 
 LACKING = {
     "hubless_lab": ("hubless.evaluate", "is of hubless-lab", "lab"),
+    "hubless_databases": ("hubless.correct", "is of hubless-databases", "databases"),
+    "hubless_objects": ("hubless.RemoteCatalog", "is of hubless-objects", "objects"),
     "scipy": ("hubless.evaluate", "needs scipy", "lab"),
     "pydantic": ("hubless.Index", "needs pydantic", "collections"),
     "typer": ("the command hubless", "needs typer", "collections"),

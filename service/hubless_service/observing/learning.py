@@ -9,8 +9,8 @@ from typing import Any
 from fastapi import Request
 
 from hubless.errors import StorageError
-from hubless.search.scores.kept_corrections import KeptCorrections
-from hubless.search.scores.learned_lists import AskedList
+from hubless.search.kept_scores.kept_corrections import KeptCorrections
+from hubless.search.kept_scores.learned_lists import AskedList
 from hubless_service.observing.sampling import Waiting, client_of
 
 _log = logging.getLogger("hubless.sample")
