@@ -8,7 +8,9 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
+from operator import setitem
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +30,7 @@ from hubless_service.gauges import ServedGauges
 from hubless_service.http import heavy, problems
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.middleware import Observer, ObserveRequests
-from hubless_service.processes.shared import Shared
+from hubless_service.processes.shared import Shared, alone
 from hubless_service.routes import (
     analysis,
     bank,
@@ -134,7 +136,7 @@ def create_app(
     shared: Shared | None = None,
 ) -> FastAPI:
     """Make the service. If it is not the `first` worker, it takes no request before that one and itself have loaded."""
-    shared = shared or Shared()
+    shared = shared or alone()
     if engine is None:
         source = CatalogSource(settings.folder, settings.encoders)
         if settings.address is not None:
@@ -151,8 +153,8 @@ def create_app(
         asyncio.get_running_loop().set_default_executor(working := ThreadPoolExecutor(_THREADS, "work"))
         start_all(working, _THREADS)
         watching = asyncio.create_task(keys.watch())
-        engine.start(on_loaded=shared.loaded.rise if first else lambda: None)
-        while not (first or engine.draining or (shared.loaded.value and not engine.shelf.loading)):
+        engine.start(on_loaded=partial(setitem, shared.loaded, shared.slot, 1) if first else lambda: None)
+        while not (first or engine.draining or (any(shared.loaded) and not engine.shelf.loading)):
             await asyncio.sleep(_LOOK_SECONDS)
         yield
         watching.cancel()

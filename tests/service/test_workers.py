@@ -15,9 +15,8 @@ from support.server_process import command_line, resources, served
 from hubless_service.app import create_app
 from hubless_service.processes import workers
 from hubless_service.processes.http_server import HttpServer
-from hubless_service.processes.shared import Shared, SharedMemory
 from hubless_service.processes.signals import Signals
-from hubless_service.processes.workers import WORKER_BYTES, Supervisor, with_workers
+from hubless_service.processes.workers import WORKER_BYTES, Supervisor, shared, with_workers
 from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/words/query"
@@ -101,7 +100,7 @@ class Worker:
 
 @pytest.fixture
 def memory():
-    return SharedMemory(3)
+    return shared(3, "")
 
 
 @pytest.fixture
@@ -123,7 +122,7 @@ def test_one_worker_is_the_first_whichever_dies_and_none_while_others_answer(sup
     supervisor.start_missing()
     assert firsts(supervisor) == [(0, True), (1, False), (2, False)]
     supervisor.forget(0)
-    Shared(memory, 0).loaded.rise()  # now others answer
+    memory.loaded[0] = 1  # now others answer
     supervisor.start_missing()
     assert firsts(supervisor) == [(0, False), (1, False), (2, False)]
     for slot in range(3):
@@ -150,7 +149,7 @@ class Failing:
 
 def test_workers_that_all_end_before_one_answers_end_the_server(monkeypatch, caplog):
     monkeypatch.setattr(workers, "_SHORT_LIFE", 0)
-    supervisor = Supervisor(SharedMemory(1), Failing, Signals())
+    supervisor = Supervisor(shared(1, ""), Failing, Signals())
     supervisor.run()
     assert supervisor.failed
     assert "10 workers ended before one could answer" in caplog.text
