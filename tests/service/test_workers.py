@@ -84,13 +84,16 @@ def test_server_has_a_worker_a_processor_as_far_as_half_of_the_memory_goes(
     assert with_workers(Settings(catalog="s3://bucket/catalog")).workers == 1
 
 
-def test_workers_end_when_their_supervisor_is_killed(catalog):
-    with served(catalog, "--workers", 2) as server:
+def test_workers_end_when_their_supervisor_is_killed_and_leave_no_counts(catalog, tmp_path):
+    before = f"from hubless_service.processes import workers; workers._MEMORY = {str(tmp_path)!r}"
+    with served(catalog, "--workers", 2, before=before) as server:
         workers = server.workers()
+        assert [*tmp_path.glob("hubless-*/*.db")]
         server.process.kill()
         server.process.wait()
         while any(command_line(pid) for pid in workers):
             sleep(0.01)
+    assert not [*tmp_path.glob("hubless-*")]
 
 
 class Worker:

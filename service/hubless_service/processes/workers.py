@@ -32,7 +32,7 @@ WORKER_BYTES = 150 * MIB
 """Memory of a worker without collections."""
 MOST_THREADS = 256
 """Search threads of all workers."""
-_MEMORY = "/dev/shm"
+_MEMORY = "/dev/shm"  # noqa: S108  the folder is made in it, for us alone
 """Where counts are kept if it is there: nothing is written to a disk, and it may be the only folder to write to."""
 _SHORT_LIFE = 1.0  # seconds; what dies sooner is not replaced sooner
 _END_SECONDS = 10.0  # that a worker without a supervisor has to end, beside those for its requests
@@ -192,8 +192,8 @@ def _end_with_parent(signals: Signals, grace_seconds: float, counts: str) -> Non
     """
     if parent := multiprocessing.parent_process():
         wait([parent.sentinel])
+        shutil.rmtree(counts, ignore_errors=True)  # which the supervisor does, if it can
         signals.note(signal.SIGINT)
         if signals.watched:
             sleep(grace_seconds + _END_SECONDS)
-        shutil.rmtree(counts, ignore_errors=True)
         os._exit(1)  # no request was taken yet, or the event loop is stuck
