@@ -141,10 +141,10 @@ def create_app(
         source = CatalogSource(settings.folder, settings.encoders)
         if settings.address is not None:
             source = RemoteSource(settings.address, settings.folder, settings.poll_seconds, settings.encoders)
-        engine = SearchService(source, settings)
+        engine = SearchService(source, settings, Metrics(shared))
     tracing = tracing or _tracing()
     keys = Keys(settings)
-    metrics = Metrics(shared)
+    metrics = engine.metrics
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -185,7 +185,6 @@ def create_app(
     problems.install(app)
     metrics.live.register(ServedGauges(engine))
     metrics.queue = lambda: engine.waiting
-    engine.report_to(metrics)
     observer = Observer(metrics, tracing)
     check = None
     # around the routes; the last one added is the outermost
@@ -229,9 +228,7 @@ def _begun(work: Callable[[], None]) -> threading.Thread:
 async def _join(threads: Iterable[threading.Thread]) -> None:
     """Wait until all threads have ended, or the time is over; the event loop does other work meanwhile."""
     ends = monotonic() + _END_SECONDS
-    left = [thread for thread in threads if thread.is_alive()]
-    while left and monotonic() < ends:
+    while (left := sorted(thread.name for thread in threads if thread.is_alive())) and monotonic() < ends:
         await asyncio.sleep(_LOOK_SECONDS / 5)
-        left = [thread for thread in left if thread.is_alive()]
     if left:
-        _log.warning("stopping without %s, still at work", ", ".join(sorted(thread.name for thread in left)))
+        _log.warning("stopping without %s, still at work", ", ".join(left))

@@ -6,8 +6,7 @@ from fastapi import Depends, Query, Security
 from fastapi.security import APIKeyHeader, HTTPBearer
 from pydantic import TypeAdapter
 
-from hubless_service.http import problems
-from hubless_service.http.answers import ProblemAnswer, meanings
+from hubless_service.http import answers, problems, score_answers
 from hubless_service.http.arrow import ARROW, ARROW_FILE
 from hubless_service.http.requests import BINARY, JSON, RequestModel
 from hubless_service.http.values import FILTERS, REFERENCE, Json
@@ -65,8 +64,8 @@ def other_bodies(url: type[RequestModel], binary: str = "", arrow: str = "", fil
 def complete(document: Json) -> Json:
     """Add the components that FastAPI does not see."""
     schemas = document["components"]["schemas"]
-    schemas |= {**FILTERS, "ProblemAnswer": TypeAdapter(ProblemAnswer).json_schema()}
-    for name, texts in meanings().items():
+    schemas |= {**FILTERS, "ProblemAnswer": TypeAdapter(answers.ProblemAnswer).json_schema()}
+    for name, texts in {**answers.meanings(answers), **answers.meanings(score_answers)}.items():
         for member, text in texts.items() if name in schemas else ():
             schemas[name]["properties"][member]["description"] = text
     for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own, which are never sent

@@ -5,8 +5,8 @@ The text below a member says what it means.
 
 import ast
 import inspect
-import sys
 from itertools import pairwise
+from types import ModuleType
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
 from pydantic import BaseModel, Field, WithJsonSchema
@@ -24,13 +24,9 @@ from hubless.store.kept_scan import KeptScan
 from hubless.vectors.comparing import Metric
 from hubless_service.http.values import IdJson
 
-
-def about(description: str) -> Any:
-    """Describe a member of an answer."""
-    return Field(description=description)
-
-
-PayloadJson: TypeAlias = Annotated[dict[str, Any] | None, about("null where the collection has no payload.")]
+PayloadJson: TypeAlias = Annotated[
+    dict[str, Any] | None, Field(description="null where the collection has no payload.")
+]
 VectorJson: TypeAlias = Annotated[
     Any,
     WithJsonSchema(
@@ -730,10 +726,10 @@ class DiffAnswer(TypedDict):
     """Of the older version; none if the dimensions differ."""
 
 
-def meanings() -> dict[str, dict[str, str]]:
-    """Return what members of the types here mean, those of their bases too: for each type the texts by member."""
+def meanings(module: ModuleType) -> dict[str, dict[str, str]]:
+    """Return what members of a module's types mean, those of their bases too: for each type the texts by member."""
     found: dict[str, dict[str, str]] = {}
-    for made in ast.parse(inspect.getsource(sys.modules[__name__])).body:
+    for made in ast.parse(inspect.getsource(module)).body:
         if isinstance(made, ast.ClassDef):
             found[made.name] = {}
             for base in made.bases:

@@ -53,11 +53,6 @@ _MEANT = {
 """Fields by the names that other databases give them."""
 
 
-def needed(description: str, **options: Any) -> Any:
-    """Describe a field."""
-    return Field(description=description, **options)
-
-
 def maybe(description: str, **options: Any) -> Any:
     """Describe a field that may be left out."""
     return Field(default=None, description=description, **options)

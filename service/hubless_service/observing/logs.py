@@ -83,10 +83,11 @@ class LineHandler(QueueHandler):
 
     def __init__(self, descriptor: int) -> None:
         # the simple one, as a line may be logged by a finaliser that runs in the middle of another `put`
-        super().__init__(waiting := SimpleQueue[Any]())
+        self._waiting = SimpleQueue[Any]()
+        super().__init__(self._waiting)
         self.on_drop: Callable[[], None] = lambda: None
         self._dropped = 0
-        _Writer(waiting, descriptor, lambda: self.on_drop()).start()
+        _Writer(self._waiting, descriptor, lambda: self.on_drop()).start()
 
     def prepare(self, record: logging.LogRecord) -> bytes:
         """Return the line of a record."""
@@ -98,19 +99,19 @@ class LineHandler(QueueHandler):
 
     def enqueue(self, line: bytes) -> None:  # type: ignore[override]  # of what `prepare` returns
         """Have a line written, after one that says how many were dropped before it; dropped if too many wait."""
-        if self.queue.qsize() >= MOST:
+        if self._waiting.qsize() >= MOST:
             self._dropped += 1
             self.on_drop()
             return
         if self._dropped:
             told = _record(logging.WARNING, "%d log lines were dropped, as nobody read them", self._dropped)
             self._dropped = 0
-            self.queue.put(self.prepare(told))
-        self.queue.put(line)
+            self._waiting.put(self.prepare(told))
+        self._waiting.put(line)
 
     def flush(self) -> None:
         """Wait until what was logged before is written, for a second at most."""
-        self.queue.put(written := threading.Event())
+        self._waiting.put(written := threading.Event())
         written.wait(_LAST_SECONDS)
 
 
@@ -119,14 +120,15 @@ class _Writer(QueueListener):
 
     def __init__(self, waiting: SimpleQueue[Any], descriptor: int, on_drop: Callable[[], None]) -> None:
         super().__init__(waiting)
+        self._waiting = waiting
         self._descriptor = descriptor
         self._on_drop = on_drop
 
     def dequeue(self, block: bool) -> Any:
         """Wait a moment before the queue is looked at anew."""
-        if self.queue.empty():
+        if self._waiting.empty():
             sleep(_PAUSE)
-        return self.queue.get(block)
+        return self._waiting.get(block)
 
     def handle(self, item: Any) -> None:
         """Write a line."""

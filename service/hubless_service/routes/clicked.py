@@ -18,19 +18,18 @@ from hubless_service.searching.encoding import Encoded
 click_routes = routes_of("clicks")
 
 
-@click_routes.post(
+@click_routes.at(
+    "POST",
     "/v1/collections/{collection}/clicks",
-    **openapi.route(
-        "Tell which targets people chose",
-        ClicksAnswer,
-        *openapi.BODY,
-        *openapi.INPUT,
-        *openapi.SEARCHED,
-        "forbidden",
-        "collection_not_found",
-        "point_not_found",
-        "log_damaged",
-    ),
+    "Tell which targets people chose",
+    ClicksAnswer,
+    *openapi.BODY,
+    *openapi.INPUT,
+    *openapi.SEARCHED,
+    "forbidden",
+    "collection_not_found",
+    "point_not_found",
+    "log_damaged",
 )
 async def post_clicks(call: Call, held: Told, body: ClicksRequest) -> Response:
     """All or none. When this is answered they are on the disk, beside the query sample, for a build to learn from."""

@@ -21,7 +21,7 @@ from hubless_service.access.keys import EVERYTHING, Access
 from hubless_service.http.bodies import read_body, read_url
 from hubless_service.http.problems import HttpProblem, from_library, out_of_memory, respond
 from hubless_service.http.trace import SCOPE_KEY, Trace
-from hubless_service.http.values import Subject
+from hubless_service.http.values import Json, Subject
 from hubless_service.observing.metrics import Metrics
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import Slot
@@ -30,6 +30,7 @@ from hubless_service.settings import Role, Settings
 _log = logging.getLogger("hubless.requests")
 
 _T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Any])
 UrlOf: TypeAlias = Annotated[_T, Query()]
 """A model of the fields of the URL."""
 
@@ -182,9 +183,26 @@ class DirectRoute(APIRoute):
         return given
 
 
-def routes_of(tag: str) -> APIRouter:
+class Endpoints(APIRouter):
+    """The endpoints of a tag."""
+
+    def at(
+        self,
+        method: str,
+        path: str,
+        *about: Any,
+        also: dict[int | str, Json] | None = None,
+        public: bool = False,
+        **options: Any,
+    ) -> Callable[[_F], _F]:
+        """Make a function an endpoint, with what `openapi.route` takes. Other options are FastAPI's."""
+        made = openapi.route(*about, also=also, public=public)
+        return self.api_route(path, methods=[method], **made, **options)
+
+
+def routes_of(tag: str) -> Endpoints:
     """Return a router for the endpoints of a tag, whose names are the ids of their operations."""
-    return APIRouter(
+    return Endpoints(
         route_class=DirectRoute,
         tags=[tag],
         dependencies=openapi.KEY_SCHEMES,

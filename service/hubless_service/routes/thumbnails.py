@@ -34,19 +34,18 @@ _PICTURE: dict[int | str, Json] = {
 _KnownTag = Annotated[str | None, Header(description="The ETag of a picture that the client has.")]
 
 
-@picture_routes.get(
+@picture_routes.at(
+    "GET",
     "/v1/collections/{collection}/pictures/{id:path}",
+    "A thumbnail of a target's picture",
+    None,
+    *openapi.FIELDS,
+    *openapi.SEARCHED,
+    "collection_not_found",
+    "point_not_found",
+    "picture_not_found",
+    also=_PICTURE,
     response_class=Response,
-    **openapi.route(
-        "A thumbnail of a target's picture",
-        None,
-        *openapi.FIELDS,
-        *openapi.SEARCHED,
-        "collection_not_found",
-        "point_not_found",
-        "picture_not_found",
-        also=_PICTURE,
-    ),
 )
 async def get_picture(
     call: Call, held: Held, id: str, url: UrlOf[PictureRequest], if_none_match: _KnownTag = None

@@ -21,7 +21,6 @@ from hubless.vectors.arrays import F32
 from hubless.vectors.readers.pictures import PictureSource, pixels_of
 from hubless_service.http.requests import Picture, Query
 from hubless_service.http.trace import Trace, unless_gone
-from hubless_service.searching.listener import Listener, OnlyFailures
 from hubless_service.searching.work_queue import WorkQueue
 from hubless_service.settings import Settings
 
@@ -76,8 +75,8 @@ class Encoding:
     each may take 300 MB: one thread decodes those of all collections that are small, and one those that are large.
     """
 
-    def __init__(self, threads: int, room: int, listener: Listener) -> None:
-        self._listener = listener
+    def __init__(self, threads: int, room: int, failed: Callable[[], object]) -> None:
+        self._failed = failed
         self._threads = threads
         self._room = room
         # by kind and by owner: a collection, or this object for those that decode
@@ -151,7 +150,7 @@ class Encoding:
         ours = owner is self
         if not (queue := queues.get(owner)):
             threads = 1 if ours else self._threads
-            queue = WorkQueue(threads, self._room, 1, lambda: None, listener=OnlyFailures(self._listener))
+            queue = WorkQueue(threads, self._room, 1, lambda: None, failed=self._failed)
             queue.start()
             queues[owner] = queue
             if not ours:

@@ -19,7 +19,6 @@ from hubless.errors import HublessError, InputError
 from hubless.kernels.threads import one_blas_thread
 from hubless.search.engines.external import engine_names
 from hubless.search.scores.kept_corrections import KeptCorrections
-from hubless.search.transaction import WritableCollection
 from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.problems import HttpProblem
@@ -54,8 +53,9 @@ _LOOKS, _LOOK_SECONDS = 200, 0.005
 class SearchService:
     """The shelf of collections, the thread that fills it, and the threads that encode, search and count."""
 
-    def __init__(self, source: CatalogSource, settings: Settings) -> None:
+    def __init__(self, source: CatalogSource, settings: Settings, metrics: Metrics | None = None) -> None:
         """Make all parts. No thread begins before `start`."""
+        self.metrics = metrics = metrics or Metrics()
         self.shelf = Shelf()
         self.draining = False
         self.catalog = source
@@ -64,21 +64,27 @@ class SearchService:
         self._timeout = settings.default_timeout_ms / 1000
         self._openmp_threads = settings.openmp_threads
         self._threads_set = ExitStack()
+        counted = metrics.failures.inc, metrics.batches.observe
         limits = settings.max_waiting, settings.max_together, self._prepare
         # what takes a millisecond is left to threads only if no other worker has a processor for it
         inline = HOP if settings.workers <= 1 else SHORT
-        self._metrics: Metrics | None = None
-        self._queue = self._remote = WorkQueue(settings.search_threads, *limits, inline, self)
+        self._queue = self._remote = WorkQueue(settings.search_threads, *limits, inline, *counted)
         self.check_room = self._queue.check_room
         if engine_names():  # other threads, as these wait for the network, and in vain if their engine is dead
-            self._remote = WorkQueue(_REMOTE_THREADS, *limits, 0.0, self)
-        merges = settings.merge_at > 0
-        self._writer = Writer(
-            self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind, self, merges=merges
-        )
-        self.encoding = Encoding(settings.encoder_threads, settings.max_waiting, self)
+            self._remote = WorkQueue(_REMOTE_THREADS, *limits, 0.0, *counted)
+        self.encoding = Encoding(settings.encoder_threads, settings.max_waiting, metrics.failures.inc)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
         self.maintainer = Maintainer(source.path, self.shelf.living, settings, self._follower.wake)
+        self._writer = Writer(
+            self.shelf,
+            settings.max_waiting,
+            settings.max_added,
+            self._prepare_behind,
+            metrics.failures.inc,
+            self.maintainer.written,
+            self._follower.wake,
+            merges=settings.merge_at > 0,
+        )
         self.sampling = (
             QuerySampler(settings.query_sample, settings.query_sample_days) if settings.query_sample else None
         )
@@ -114,26 +120,6 @@ class SearchService:
         for living in self.shelf.living():
             if living.log is not None:
                 living.log.close()
-
-    def report_to(self, metrics: Metrics) -> None:
-        """Count in metrics what happens from now on."""
-        self._metrics = metrics
-
-    # it is the `Listener` of its parts
-
-    def searched(self, queries: int) -> None:
-        if self._metrics:
-            self._metrics.batches.observe(queries)
-
-    def failed(self) -> None:
-        if self._metrics:
-            self._metrics.failures.inc()
-
-    def written(self, living: WritableCollection) -> None:
-        self.maintainer.written(living)
-
-    def replaced(self) -> None:
-        self._follower.wake()
 
     @property
     def waiting(self) -> int:

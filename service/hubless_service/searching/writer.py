@@ -15,12 +15,11 @@ from hubless.deadline import within
 from hubless.errors import CollectionNotFound, HublessError, NotFoundError, StorageError
 from hubless.kernels.pools import start_all
 from hubless.kernels.threads import on_one_core
-from hubless.search.transaction import Transaction
+from hubless.search.transaction import Transaction, WritableCollection
 from hubless.search.writes import Write
 from hubless.store.log import most_open
 from hubless_service.http.problems import HttpProblem, internal_error
 from hubless_service.http.trace import Trace
-from hubless_service.searching.listener import NOBODY, Listener
 from hubless_service.searching.log_follower import catch_up
 from hubless_service.searching.shelf import REPLACED, Shelf
 
@@ -61,13 +60,18 @@ class Writer:
         room: int,
         most_added: int,
         prepare: Callable[[], object],
-        listener: Listener = NOBODY,
+        failed: Callable[[], object] = lambda: None,
+        written: Callable[[WritableCollection], object] = lambda living: None,
+        replaced: Callable[[], object] = lambda: None,
         *,
         merges: bool = False,
     ) -> None:
-        """`merges` says whether the service merges a collection by itself, so that it is worth to wait for it."""
+        """`merges` says whether the service merges a collection by itself, so that it is worth to wait for it.
+
+        `failed` hears of what a thread survives, `written` of each write, `replaced` of a version that is an old one.
+        """
         self._merges = merges
-        self._listener = listener
+        self._failed, self._written, self._replaced = failed, written, replaced
         self._shelf = shelf
         self._room = room
         self._most_added = most_added
@@ -152,7 +156,7 @@ class Writer:
         try:
             self._write(tasks)
         except REPLACED as error:
-            self._listener.replaced()
+            self._replaced()
             _fail(tasks, error.with_traceback(None))
         except (StorageError, NotFoundError, HttpProblem, MemoryError) as error:
             _log.error('collection "%s": nothing was written: %s', tasks[0].name, error)
@@ -165,7 +169,7 @@ class Writer:
                 _fail(tasks, error.with_traceback(None))
             else:
                 _log.exception('collection "%s": nothing was written', tasks[0].name)
-                self._listener.failed()
+                self._failed()
                 _fail(tasks, internal_error())
 
     def _write(self, tasks: list[QueuedWrite]) -> None:
@@ -201,7 +205,7 @@ class Writer:
             transaction.collection()  # what fails here fails before anything is on the disk
             appender.commit()
             living.commit(transaction)
-        self._listener.written(living)
+        self._written(living)
         following = self._shelf.known(name).living
         if following is not None and following is not living:
             catch_up(following)  # another version took its place meanwhile
