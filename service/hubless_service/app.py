@@ -179,7 +179,7 @@ def create_app(
         # not included as routers, in which FastAPI looks for the route twice
         routes=[route for router in ROUTERS for route in router.routes],
     )
-    app.state.hubless = AppState(settings, engine, metrics)
+    app.state.hubless = AppState(settings, engine)
     page_routes.install_docs(app)
     page_routes.install_console(app)
     problems.install(app)

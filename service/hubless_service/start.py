@@ -130,7 +130,7 @@ def _work(settings: Settings, listener: socket.socket, signals: Signals, shared:
     lines = configure(settings.log_level, settings.log_format)
     share_python()
     app = create_app(settings, first=first, shared=shared)
-    lines.on_drop = app.state.hubless.metrics.dropped.inc
+    lines.on_drop = app.state.hubless.engine.metrics.dropped.inc
     server = HttpServer(app, signals, on_stopped=leave)
     server.run([listener])
     raise SystemExit(FAILED)  # as it has not begun

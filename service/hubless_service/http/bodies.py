@@ -81,12 +81,7 @@ async def receive(request: Request, settings: Settings, *, large: bool = False) 
 
 def media_type(request: Request, *accepted: str) -> str:
     """Return the type of the body. Raises `unsupported_media_type` unless it is accepted, and not compressed."""
-    coding, sent = "", ""
-    for name, value in reversed(request.scope["headers"]):  # the first of each counts
-        if name == b"content-encoding":
-            coding = str(value, "latin-1")
-        elif name == b"content-type":
-            sent = str(value, "latin-1")
+    coding, sent = (request.headers.get(name, "") for name in ("content-encoding", "content-type"))
     if coding not in ("", "identity"):
         raise HttpProblem("unsupported_media_type", f"content-encoding: expected none, got {clip(coding)}")
     if sent in accepted:

@@ -6,6 +6,7 @@ from pydantic import ConfigDict
 
 from hubless_service.http import values
 from hubless_service.http.requests import PARTS_OF_REQUESTS, QueryForms, RequestModel, Text
+from hubless_service.settings import Settings
 
 
 class ToldClick(RequestModel):
@@ -13,7 +14,7 @@ class ToldClick(RequestModel):
 
     query: QueryForms
     target: values.StoredId
-    position: Annotated[int, values.whole("max_depth")] | None = None
+    position: Annotated[int, values.whole(Settings.max_depth)] | None = None
     """Its rank in the answer, from 1."""
     client: Text | None = None
     """Who chose it: one client counts once for a query and a target. Without it the key is believed: each counts."""
@@ -26,7 +27,7 @@ class ClicksRequest(RequestModel):
         json_schema_extra={"examples": [{"clicks": [{"query": {"vector": [0.6, 0.8]}, "target": "new"}]}]}
     )
     large = True
-    clicks: Annotated[list[ToldClick], values.Several("clicks", "max_batch")]
+    clicks: Annotated[list[ToldClick], values.Several("clicks", Settings.max_batch)]
     """At most 1,000."""
 
 

@@ -20,15 +20,16 @@ from hubless_service.http.arrow import ARROW, VECTOR, check_vectors_named, read_
 from hubless_service.http.heavy import count_values
 from hubless_service.http.problems import clip, describe
 from hubless_service.http.values import Extras, Json, Subject, vectors_of_bytes
+from hubless_service.settings import Settings
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
 FEWEST_BANK_QUERIES = 2
-Limit = Annotated[int, values.whole("max_limit")]
-Skip = Annotated[int, values.whole("max_depth", least=0)]
+Limit = Annotated[int, values.whole(Settings.max_limit)]
+Skip = Annotated[int, values.whole(Settings.max_depth, least=0)]
 FEWEST_SAMPLED = 200
-Milliseconds = Annotated[int, values.whole("max_timeout_ms")]
-Text = Annotated[str, values.text("max_text")]
+Milliseconds = Annotated[int, values.whole(Settings.max_timeout_ms)]
+Text = Annotated[str, values.text(Settings.max_text)]
 _LONGEST_VERSION = 200
 _RELEVANT, _GROUPS = "relevant", "groups"
 ColumnName = Annotated[str, values.text(1000)]
@@ -158,7 +159,7 @@ class BatchRequest(RequestModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"queries": [{"id": "subprocess.run", "limit": 3}]}]})
     kinds = (JSON, BINARY)
     large = True
-    queries: Annotated[list[QueryRequest], values.Several("queries", "max_batch")]
+    queries: Annotated[list[QueryRequest], values.Several("queries", Settings.max_batch)]
     """At most 1,000."""
     _field: str = PrivateAttr("queries")
 
@@ -183,7 +184,7 @@ class BatchRequest(RequestModel):
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read the vectors of a binary body. The fields in the URL hold for all of them."""
         options = _given(read(BinaryRequest, url, subject))
-        most = subject.settings.max_batch
+        most = Settings.max_batch
         rows = vectors_of_bytes(body, subject.collection)
         if not 1 <= len(rows) <= most:
             raise InputError("body", f"1 to {most} queries", str(len(rows)))
@@ -241,7 +242,7 @@ class PointRequest(RequestModel):
 class PictureRequest(RequestModel):
     """The URL of a picture."""
 
-    pixels: Annotated[int, values.whole("max_pixels", least=16)] | None = None
+    pixels: Annotated[int, values.whole(Settings.max_pixels, least=16)] | None = None
     """Of the longer side at most; 256 if not given."""
 
 
@@ -249,7 +250,7 @@ class PointsRequest(RequestModel):
     """Which targets to send, and with what."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["subprocess.run"]}]})
-    ids: Annotated[list[values.StoredId], values.Several("ids", "max_limit")]
+    ids: Annotated[list[values.StoredId], values.Several("ids", Settings.max_limit)]
     """At most 1,000, of the type of the collection's ids."""
     with_: values.Sent | None = maybe("What each target is sent with; its payload if not given.", alias="with")
     min_seq: values.MinSeq = None
@@ -279,7 +280,7 @@ class FindingsRequest(RequestModel):
     """The URL of the findings."""
 
     texts = frozenset({"id"})
-    id: Annotated[str, values.text("max_text", "the id of a target")]
+    id: Annotated[str, values.text(Settings.max_text, "the id of a target")]
     """Of the target. A number stands as its digits."""
 
 
@@ -332,7 +333,7 @@ class PutPointsRequest(PutOptions):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "vector": [0.6, 0.8]}]}]})
     kinds = (JSON, ARROW)
-    points: Annotated[list[PointToPut], values.Several("points", "max_write_points")]
+    points: Annotated[list[PointToPut], values.Several("points", Settings.max_write_points)]
     """At most 1,000."""
     _table: pa.Table | None = PrivateAttr(None)
 
@@ -345,7 +346,7 @@ class PutPointsRequest(PutOptions):
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read the table of an Arrow stream."""
         options = _given(read(PutOptions, url, subject))
-        most = subject.settings.max_write_points
+        most = Settings.max_write_points
         table = read_table(body)
         if not 1 <= len(table) <= most:
             raise InputError("body", f"1 to {most} points", str(len(table)))
@@ -366,7 +367,7 @@ class PatchPointsRequest(WriteOptions):
     """Changes of payload, all or none."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "payload": {"line": 1}}]}]})
-    points: Annotated[list[PointToPatch], values.Several("points", "max_write_points")]
+    points: Annotated[list[PointToPatch], values.Several("points", Settings.max_write_points)]
     """At most 1,000."""
 
 
@@ -374,7 +375,7 @@ class DeletePointsRequest(WriteOptions):
     """Which targets to delete: either those of some ids, or those that meet a filter."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["new"]}]})
-    ids: Annotated[list[values.StoredId], values.Several("ids", "max_write_points")] | None = None
+    ids: Annotated[list[values.StoredId], values.Several("ids", Settings.max_write_points)] | None = None
     """At most 1,000. Ids that no target has are passed over."""
     filter: values.FilterJson | None = None
     """All targets that meet it are deleted."""
@@ -411,18 +412,18 @@ class PutBankRequest(BankOptions):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"vectors": [[0.6, 0.8], [0.8, 0.6]], "fit": False}]})
     kinds = (JSON, BINARY, ARROW)
-    vectors: Annotated[list[values.QueryVector], values.Several("queries", "max_bank_queries")] | None = None
+    vectors: Annotated[list[values.QueryVector], values.Several("queries", Settings.max_bank_queries)] | None = None
     """Lists of numbers, or base64 of little-endian float32. At most 50,000."""
-    texts_: Annotated[list[Text], values.Several("texts", "max_batch")] | None = maybe(
+    texts_: Annotated[list[Text], values.Several("texts", Settings.max_batch)] | None = maybe(
         "For collections that have an encoder. At most 1,000.", alias="texts"
     )
-    payload: Annotated[list[str], values.Several("columns", "max_batch")] | None = None
+    payload: Annotated[list[str], values.Several("columns", Settings.max_batch)] | None = None
     """Payload columns, such as title and caption: each text is encoded and is a query, at most 10,000 at random."""
-    sampled: Annotated[int, values.whole("max_sampled", FEWEST_SAMPLED)] | None = maybe(
+    sampled: Annotated[int, values.whole(Settings.max_sampled, FEWEST_SAMPLED)] | None = maybe(
         "Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank. At most 4,000. One client "
         "counts for a tenth at most, so ten clients or more must ask.",
     )
-    trusted: Annotated[list[Text], values.Several("clients", "max_batch")] | None = maybe(
+    trusted: Annotated[list[Text], values.Several("clients", Settings.max_batch)] | None = maybe(
         "With sampled: clients that ask for many people, such as the key of an app, and count without limit. Names of "
         "keys, or labels that `hubless bank show` lists."
     )
@@ -431,7 +432,7 @@ class PutBankRequest(BankOptions):
         "probability; 20 at least, better 100 and more."
     )
 
-    groups: Annotated[list[bool | int | str | None], values.Several("groups", "max_bank_queries")] | None = None
+    groups: Annotated[list[bool | int | str | None], values.Several("groups", Settings.max_bank_queries)] | None = None
     """With fit_by: for each query the group that it is of, as the payload column has it."""
 
     @model_validator(mode="after")
@@ -451,12 +452,9 @@ class PutBankRequest(BankOptions):
         elif self.relevant is not None or self.groups is not None or (self.sampled and self._grows):
             expected = "no relevant and no groups; with sampled no append and no fit: false"
             raise InputError(given[0], expected, "one of them")
-        self._check_correction()
-        return self
-
-    def _check_correction(self) -> None:
         if self.correction is not None or self.parameters is not None:
             make_correction(self.correction or "auto", self.parameters)
+        return self
 
     @property
     def _grows(self) -> bool:

@@ -81,4 +81,4 @@ async def metrics(call: Call) -> Response:
     if not call.settings.metrics_public and call.access.collections is not None:
         raise HttpProblem("forbidden", "A key that is limited to some collections may not see the metrics of all.")
     # in a thread, as reading the files of many workers takes time
-    return Response(await asyncio.to_thread(call.service.metrics.page), media_type=CONTENT_TYPE_LATEST)
+    return Response(await asyncio.to_thread(call.engine.metrics.page), media_type=CONTENT_TYPE_LATEST)

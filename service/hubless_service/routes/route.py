@@ -22,7 +22,6 @@ from hubless_service.http.bodies import read_body, read_url
 from hubless_service.http.problems import HttpProblem, from_library, out_of_memory, respond
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Json, Subject
-from hubless_service.observing.metrics import Metrics
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import Slot
 from hubless_service.settings import Role, Settings
@@ -41,7 +40,6 @@ class AppState:
 
     settings: Settings
     engine: SearchService
-    metrics: Metrics
 
 
 class Call(Request):
@@ -49,9 +47,8 @@ class Call(Request):
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         super().__init__(scope, receive, send)
-        self.service: AppState = scope["app"].state.hubless
-        self.engine: SearchService = self.service.engine
-        self.settings: Settings = self.service.settings
+        state: AppState = scope["app"].state.hubless
+        self.engine, self.settings = state.engine, state.settings
         self.trace: Trace = scope[SCOPE_KEY]
         self.access: Access = scope.get(ACCESS, EVERYTHING)
 

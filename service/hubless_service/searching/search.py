@@ -74,9 +74,6 @@ async def search(
     trace: Trace, queue: WorkQueue, collection: hubless.Collection, queries: Sequence[Query], deadline: float
 ) -> list[FoundHits]:
     """Answer queries in their order, all or none: those of one key by one call."""
-    if len(queries) == 1:
-        only = _key(collection, queries[0])
-        return await unless_gone(trace, _submit(trace, queue, collection, only, queries, deadline))
     alike: dict[Hashable, list[int]] = {}
     for i, query in enumerate(queries):
         alike.setdefault(_key(collection, query), []).append(i)
