@@ -7,8 +7,8 @@ from hubless.errors import InputError, PointNotFound, names_of
 from hubless.store.kept_clicks import Click
 from hubless_service import openapi
 from hubless_service.http.answers import ClicksAnswer
-from hubless_service.http.click_requests import ClicksRequest
 from hubless_service.http.problems import describe
+from hubless_service.http.requests import ClicksRequest
 from hubless_service.http.responses import send, served
 from hubless_service.observing.traffic import is_traffic
 from hubless_service.routes.route import Call, Told, routes_of

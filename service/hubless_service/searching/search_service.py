@@ -26,10 +26,9 @@ from hubless_service.http.requests import Query
 from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
-from hubless_service.observing.learning import ListSampler
 from hubless_service.observing.live import LiveVersion
 from hubless_service.observing.metrics import Metrics
-from hubless_service.observing.sampling import QuerySampler, SamplerThread
+from hubless_service.observing.sampling import ListSampler, QuerySampler, SamplerThread
 from hubless_service.observing.traffic import is_traffic
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
