@@ -51,8 +51,7 @@ class Subject(NamedTuple):
     settings: Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Extras:
+class Extras(NamedTuple):
     """The extras of each target beside its id."""
 
     payload: bool = False

@@ -1,7 +1,6 @@
 """Points: counted, read by their ids, page by page, and written."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -117,7 +116,7 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
 async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -> Response:
     """Its offset and, where the collection has one, its payload."""
     held = await call.engine.reach(call.trace, held, url.min_seq)
-    extras = replace(url.with_ or NO_EXTRAS, payload=_usual(held).payload)
+    extras = (url.with_ or NO_EXTRAS)._replace(payload=_usual(held).payload)
 
     def read() -> StoredTarget:
         return stored_targets(held, np.array([held.row(held.parts.ids.parse(id))]), extras).written[0]

@@ -5,9 +5,8 @@ FastAPI makes the contract from the signatures. It would solve dependencies at t
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from types import FunctionType
-from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, cast, get_type_hints
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.routing import APIRoute
@@ -34,8 +33,7 @@ UrlOf: TypeAlias = Annotated[_T, Query()]
 """A model of the fields of the URL."""
 
 
-@dataclass(frozen=True, slots=True)
-class AppState:
+class AppState(NamedTuple):
     """One of each per app, set by `create_app`."""
 
     settings: Settings
