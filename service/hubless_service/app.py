@@ -201,7 +201,7 @@ def create_app(
             expose_headers=CORS_EXPOSED,
         )
     app.add_middleware(ObserveRequests, observer=observer)
-    app.queries = QuickQueries(app, observer, check, origins=bool(settings.origins))
+    app.queries = QuickQueries(app, observer, check, bool(settings.origins))
     return app
 
 

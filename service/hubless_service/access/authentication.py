@@ -1,6 +1,7 @@
 """The key of a request is checked first."""
 
 import logging
+from dataclasses import dataclass
 from math import ceil
 from urllib.parse import urlsplit
 
@@ -70,12 +71,12 @@ class KeyCheck:
         return _refusal(presented)
 
 
+@dataclass
 class Authenticate:
     """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
 
-    def __init__(self, app: ASGIApp, check: KeyCheck) -> None:
-        self.app = app
-        self.check = check
+    app: ASGIApp
+    check: KeyCheck
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through with what its key allows, or refuse it."""

@@ -1,6 +1,5 @@
 """Models of requests. The models that check a request are those that `/openapi.json` shows."""
 
-from dataclasses import dataclass
 from functools import cache, reduce
 from operator import getitem
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypeVar
@@ -211,8 +210,7 @@ Asked: TypeAlias = F32 | str | Picture | LikeTarget
 """A vector (1, d), prepared for the collection; a text; a picture; or a stored target."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Query:
+class Query(NamedTuple):
     """One query, however it was sent."""
 
     where: str  # before a field's name in an error: nothing, or `queries[3].`

@@ -3,7 +3,6 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import TypeAlias, TypeVar
@@ -96,7 +95,7 @@ class Encoding:
             i: query.asked for i, query in enumerate(queries) if isinstance(query.asked, Encoded)
         }
         vectors = await self.vectors(trace, collection, asked, lambda i: queries[i].where, deadline)
-        return [replace(query, asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
+        return [query._replace(asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
 
     async def vectors(
         self,
