@@ -22,11 +22,9 @@ from hubless.store.bundle import (
 )
 from hubless.store.kept_scan import KeptScan
 from hubless.vectors.comparing import Metric
-from hubless_service.http.values import IdJson
+from hubless_service.http.values import IdJson, Json
 
-PayloadJson: TypeAlias = Annotated[
-    dict[str, Any] | None, Field(description="null where the collection has no payload.")
-]
+PayloadJson: TypeAlias = Annotated[Json | None, Field(description="null where the collection has no payload.")]
 VectorJson: TypeAlias = Annotated[
     Any,
     WithJsonSchema(
@@ -396,7 +394,7 @@ class ReadyAnswer(TypedDict):
     """Of a catalog in object storage; left out as `collections` are."""
     note: NotRequired[str]
     """Says that the catalog is empty, and what to do."""
-    collections: NotRequired[dict[str, dict[str, Any]]]
+    collections: NotRequired[dict[str, Json]]
     """Each collection's state; of one that failed, why. Left out where a key is needed to see them."""
 
 
@@ -484,7 +482,7 @@ class WorkAnswer(BaseModel):
     ended: str | None
     version: str | None
     """That it made; null for none."""
-    problem: dict[str, Any] | None
+    problem: Json | None
     """Why it failed: code and detail of a problem."""
 
 

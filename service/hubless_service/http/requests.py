@@ -141,7 +141,7 @@ class QueryRequest(QueryForms, QueryOptions):
     """A stored target, to find more like it: asked with its vector, and itself left out."""
     filter: values.FilterJson | None = None
     """Only targets that meet it are searched."""
-    params: dict[str, Any] | None = None
+    params: Json | None = None
     """Search parameters of the collection's index, such as {"ef": 128}."""
 
     @classmethod
@@ -215,7 +215,7 @@ class Query(NamedTuple):
 
     where: str  # before a field's name in an error: nothing, or `queries[3].`
     asked: Asked
-    options: dict[str, Any]  # of `Collection.query`, in a fixed order: the limit, and those that are not the default
+    options: Json  # of `Collection.query`, in a fixed order: the limit, and those that are not the default
     extras: Extras
     score_threshold: float | None
     timeout_ms: int
@@ -389,7 +389,7 @@ class BankOptions(RequestModel):
     """false keeps the queries on the disk until more come, for a bank in several bodies."""
     correction: str | None = None
     """What to fit; that of the collection if not given, auto if that is none."""
-    parameters: dict[str, Any] | None = None
+    parameters: Json | None = None
     """Of the correction."""
     fit_by: Text | None = maybe(
         "The payload column that names the group of each target, such as tenant: each group is corrected by its own "
@@ -525,7 +525,7 @@ class CreateCollectionRequest(RequestModel):
     """Dimensions of the index, below dim. Needs keep_full."""
     keep_full: bool | None = None
     """Whether the index has dims dimensions only; whole vectors rank its candidates."""
-    encoder: dict[str, Any] | None = maybe(
+    encoder: Json | None = maybe(
         'An endpoint that turns texts into vectors, such as {"type": "openai", "url": "http://…/v1", "model": "m"}; '
         "see docs/encoders.md. Needs a key of role admin. A collection that is there takes it while it is empty."
     )
@@ -599,7 +599,7 @@ def read(model: type[_R], document: Any, subject: Subject | None = None) -> _R:
         raise _refusal(wrong["loc"], wrong["type"], wrong["input"], wrong.get("ctx", {})) from error
 
 
-def _given(options: RequestModel) -> dict[str, Any]:
+def _given(options: RequestModel) -> Json:
     return {name: value for name, value in options if value is not None and name != "dim"}
 
 
@@ -620,7 +620,7 @@ def _refuse_unknown(model: type[RequestModel], document: Any, where: str = "") -
             _refuse_unknown(part, parts, f"{where}{name}.")
 
 
-def _refusal(places: tuple[int | str, ...], kind: str, value: Any, context: dict[str, Any]) -> InputError:
+def _refusal(places: tuple[int | str, ...], kind: str, value: Any, context: Json) -> InputError:
     where = "".join(f"[{place}]" if isinstance(place, int) else f".{place}" for place in places).removeprefix(".")
     cause = context.get("error")
     if kind == "literal_error":

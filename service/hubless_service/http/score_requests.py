@@ -261,7 +261,7 @@ class ListToRerank(RequestModel):
     """With collection: a stored target, to find more like it."""
     filter: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="Filter")})] | None = None
     """With collection: only targets that meet it are searched."""
-    params: dict[str, Any] | None = None
+    params: Json | None = None
     """With collection: search parameters of its index."""
     limit: Limit | None = None
     """With collection: how many of its hits are fused; 50 if not given."""

@@ -167,7 +167,7 @@ def _packed(dim: int) -> Struct:
     return Struct(f"{dim}f")
 
 
-def _payload_row(value: Any, info: Info) -> dict[str, Any]:
+def _payload_row(value: Any, info: Info) -> Json:
     if not isinstance(value, dict):
         raise InputError("", "an object", describe(value))
     return read_row(value, info.context.collection.parts.payload_schema)
@@ -280,7 +280,7 @@ FilterJson = Annotated[
 ]
 FILTERS = filter_schemas(REFERENCE)
 """The components that `FilterJson` refers to."""
-PayloadRow = Annotated[dict[str, Any], Checked(_payload_row, {"type": "object", "additionalProperties": True})]
+PayloadRow = Annotated[Json, Checked(_payload_row, {"type": "object", "additionalProperties": True})]
 Share = Annotated[float, Checked(_share, {"type": "number", "minimum": 0, "maximum": 1})]
 MinSeq = Annotated[
     Annotated[int, Field(ge=0)] | None,

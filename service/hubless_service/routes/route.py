@@ -159,10 +159,10 @@ class DirectRoute(APIRoute):
             return respond(out_of_memory(), call.trace)
         return response
 
-    async def _given(self, call: Call) -> dict[str, Any]:
+    async def _given(self, call: Call) -> Json:
         """Return what the endpoint names."""
         path: dict[str, str] = call.scope["path_params"]
-        given: dict[str, Any] = {}
+        given: Json = {}
         for name in self._parts:
             given[name] = path[name]
         for name, header in self._headers:

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
 
 from hubless.deadline import within
 from hubless.errors import CollectionNotFound, HublessError, NotFoundError, StorageError
@@ -20,12 +19,13 @@ from hubless.search.writes import Write
 from hubless.store.log import most_open
 from hubless_service.http.problems import HttpProblem, internal_error
 from hubless_service.http.trace import Trace
+from hubless_service.http.values import Json
 from hubless_service.searching.log_follower import catch_up
 from hubless_service.searching.shelf import REPLACED, Shelf
 
 _log = logging.getLogger("hubless.writes")
 
-WritePlan = Callable[[Transaction], tuple[Write | None, dict[str, Any]]]
+WritePlan = Callable[[Transaction], tuple[Write | None, Json]]
 """Given the collection as it is after the writes before: what to write, None for nothing, and what to answer."""
 _TOGETHER = 64
 """Most writes that one transaction takes."""
@@ -46,7 +46,7 @@ class QueuedWrite:
     deadline: float  # on the clock of `perf_counter`; too late it is not begun
     durable: bool  # whether it is answered only when it is on the disk
     trace: Trace
-    future: "asyncio.Future[dict[str, Any]]"
+    future: "asyncio.Future[Json]"
     submitted: float = field(default_factory=perf_counter)
     begun: bool = False  # until then it is refused at its deadline
 
@@ -95,7 +95,7 @@ class Writer:
 
     async def write(
         self, trace: Trace, name: str, points: int, plan: WritePlan, deadline: float, *, durable: bool = True
-    ) -> dict[str, Any]:
+    ) -> Json:
         """Write, and return what the plan answers, with the number of the write.
 
         Waits for a merge that is due, as long as there is time. Raises the problem or the error of the plan.
@@ -110,7 +110,7 @@ class Writer:
 
     async def _queued(
         self, trace: Trace, name: str, points: int, plan: WritePlan, deadline: float, durable: bool
-    ) -> dict[str, Any]:
+    ) -> Json:
         """Have a write wait for its turn, and return its answer. Raises a problem if it is not begun in time."""
         future = asyncio.get_running_loop().create_future()
         task = QueuedWrite(name, points, plan, deadline, durable, trace, future)
@@ -181,7 +181,7 @@ class Writer:
             raise HttpProblem("not_ready", "The collection is not served any more.")
         if living.log is None:
             raise HttpProblem("storage", "The collection has no folder, so it cannot be written to.")
-        answers: list[tuple[QueuedWrite, dict[str, Any] | Exception]] = []
+        answers: list[tuple[QueuedWrite, Json | Exception]] = []
         durable = any(task.durable for task in tasks)
         with living.log.writing(durable=durable, inside=living.changing) as appender:
             if appender.last != living.current.seq:
@@ -212,7 +212,7 @@ class Writer:
         for task, answer in answers:
             _resolve(task, answer)
 
-    def _planned(self, task: QueuedWrite, transaction: Transaction) -> tuple[Write | None, dict[str, Any]]:
+    def _planned(self, task: QueuedWrite, transaction: Transaction) -> tuple[Write | None, Json]:
         """Return the writes of a task, and its answer."""
         now = perf_counter()
         if now > task.deadline:
@@ -231,7 +231,7 @@ def _fail(tasks: list[QueuedWrite], error: Exception) -> None:
         _resolve(task, error)
 
 
-def _resolve(task: QueuedWrite, result: dict[str, Any] | Exception) -> None:
+def _resolve(task: QueuedWrite, result: Json | Exception) -> None:
     def resolve() -> None:
         if task.future.done():
             return
