@@ -24,7 +24,7 @@ from hubless.errors import how_to_install
 from hubless.kernels.pools import start_all
 from hubless_service import openapi
 from hubless_service.access.attempts import Attempts
-from hubless_service.access.authentication import Authenticate, KeyCheck
+from hubless_service.access.authentication import METRICS, PUBLIC, Authenticate, KeyCheck
 from hubless_service.access.keys import Keys
 from hubless_service.gauges import ServedGauges
 from hubless_service.http import heavy, problems
@@ -190,7 +190,7 @@ def create_app(
     # around the routes; the last one added is the outermost
     if keys.wanted:
         attempts = Attempts(settings.max_wrong_keys)
-        check = KeyCheck(keys, attempts, metrics.failed_keys, metrics_public=settings.metrics_public)
+        check = KeyCheck(keys, attempts, metrics.failed_keys, PUBLIC | {METRICS} if settings.metrics_public else PUBLIC)
         app.add_middleware(Authenticate, check=check)
     if settings.origins:
         app.add_middleware(

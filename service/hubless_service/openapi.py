@@ -36,15 +36,23 @@ KEY_SCHEMES = [
 
 
 def route(
-    summary: str, answer: Any, *codes: str, also: dict[int | str, Json] | None = None, public: bool = False
+    summary: str,
+    answer: Any,
+    *codes: str,
+    also: dict[int | str, Json] | None = None,
+    public: bool = False,
+    **options: Any,
 ) -> Json:
-    """Document a route: its answer, and the problems that it and any route may have. `also`: other responses."""
+    """Document a route: its answer, and the problems that it and any route may have. `also`: other responses.
+
+    Other options are FastAPI's own.
+    """
     guard = () if public else ("unauthenticated", "too_many_wrong_keys")
     by_status: dict[int, list[str]] = {}
     for code in dict.fromkeys([*codes, *EDGE, *guard]):
         by_status.setdefault(problems.PROBLEM_TYPES[code].status, []).append(code)
     refusals = {status: _problems(status, by_status[status]) for status in sorted(by_status)}
-    made: Json = {"summary": summary, "responses": {**(also or {}), **refusals}}
+    made: Json = {"summary": summary, "responses": {**(also or {}), **refusals}, **options}
     return made if answer is None else made | {"response_model": answer}
 
 

@@ -181,18 +181,9 @@ class DirectRoute(APIRoute):
 class Endpoints(APIRouter):
     """The endpoints of a tag."""
 
-    def at(
-        self,
-        method: str,
-        path: str,
-        *about: Any,
-        also: dict[int | str, Json] | None = None,
-        public: bool = False,
-        **options: Any,
-    ) -> Callable[[_F], _F]:
-        """Make a function an endpoint, with what `openapi.route` takes. Other options are FastAPI's."""
-        made = openapi.route(*about, also=also, public=public)
-        return self.api_route(path, methods=[method], **made, **options)
+    def at(self, method: str, path: str, *about: Any, **options: Any) -> Callable[[_F], _F]:
+        """Make a function an endpoint, with what `openapi.route` takes."""
+        return self.api_route(path, methods=[method], **openapi.route(*about, **options))
 
 
 def routes_of(tag: str) -> Endpoints:
