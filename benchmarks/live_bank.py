@@ -24,9 +24,9 @@ import numpy as np
 
 from benchmarks.real_sets import Set, open_set
 from benchmarks.wrong_banks import one_topic
-from hubless.builder.banks.bank_review import strength_by_offsets
 from hubless.builder.banks.thinning import thin
 from hubless.corrections import correction
+from hubless.corrections.banks.live_queries import strength_by_offsets
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
 from hubless_lab.experiments.trials import strict_trial

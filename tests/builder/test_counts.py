@@ -6,8 +6,8 @@ import pytest
 from support.problems import with_hubs
 
 import hubless
-from hubless.builder.inputs.counts import counts_of
 from hubless.builder.inputs.items import open_given
+from hubless.corrections.banks.counts import counts_of
 from hubless.errors import InputError
 
 PROBLEM = with_hubs(targets=300, bank=200, dim=16, seed=3)

@@ -7,10 +7,10 @@ from benchmarks import expected_gain
 from support.hubs import foreign, leaning, pairs, planted
 
 import hubless
-from hubless.builder.banks.bank_checks import is_unusable
 from hubless.builder.banks.bank_split import split_bank
 from hubless.builder.banks.default_strength import ENOUGH_LABELS
 from hubless.corrections import CORRECTIONS
+from hubless.corrections.banks.bank_checks import is_unusable
 from hubless.diagnosing.diagnose import diagnose
 from hubless.diagnosing.gallery import gallery_of, open_gallery
 from hubless.diagnosing.held_out import HeldOut, held_out_rankings, participation_ratio

@@ -24,7 +24,7 @@ from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, DuplicateIds, InputError
-from hubless.forks import in_each_process
+from hubless.kernels.forks import in_each_process
 from hubless.knn.aims import RECALL
 from hubless.measures.confidence.calibration_pairs import MOST_PAIRS, LabelledPairs, calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
@@ -35,9 +35,9 @@ from hubless.search.parts import Parts
 from hubless.search.transaction import Transaction, WritableCollection, open_written
 from hubless.search.writes import Put, Remove, Write
 from hubless.store import bundle
+from hubless.store.addressed import readable
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
-from hubless.store.remote.mirror import readable
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_TARGETS, Metric, check_metric

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.bank_checks import WITHOUT_BANK
 from hubless.builder.banks.default_strength import lasting_strength
 from hubless.builder.index import open_index
 from hubless.builder.inputs.build_inputs import BuildVectors, Contents
 from hubless.builder.inputs.clicks import Clicks, ClicksLike, open_clicks
-from hubless.builder.inputs.counts import counts_of
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping
 from hubless.builder.inputs.priors import column_prior
 from hubless.builder.inputs.readings import read_source
@@ -26,6 +24,8 @@ from hubless.builder.pipeline.flush import write_flushed
 from hubless.builder.pipeline.held_back import naming_held_back
 from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections import is_given
+from hubless.corrections.banks.bank_checks import WITHOUT_BANK
+from hubless.corrections.banks.counts import counts_of
 from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone

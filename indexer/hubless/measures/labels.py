@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, PointNotFound
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.measures.plain_ids import expected_id, listed_ids, plain_id, whole_number
 from hubless.vectors.arrays import I64
 from hubless.vectors.files import Items

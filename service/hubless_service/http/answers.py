@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 from pydantic import BaseModel, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
+from hubless.measures.bank_record import BankRecord
 from hubless.store.bundle import (
-    BankRecord,
     ConfidenceRecord,
     CorrectionRecord,
     DecidedStrength,

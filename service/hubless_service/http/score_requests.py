@@ -9,12 +9,12 @@ from pydantic import ConfigDict, PrivateAttr, model_validator
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.plain_ids import hit_like, plain_ids
+from hubless.scores.fusion import FUSIONS
+from hubless.scores.logged_lists import ScoreLists
+from hubless.scores.reading import read_lists
+from hubless.scores.score_correction import KEY, ScoreCorrection
 from hubless.search.collection import MOST_STRENGTH
-from hubless.search.scores.fusion import FUSIONS
-from hubless.search.scores.learned_lists import PutLists
-from hubless.search.scores.logged_lists import ScoreLists
-from hubless.search.scores.reading import read_lists
-from hubless.search.scores.score_correction import KEY, ScoreCorrection
+from hubless.search.kept_scores.learned_lists import PutLists
 from hubless_service.http import values
 from hubless_service.http.arrow import ARROW, ARROW_FILE, read_table
 from hubless_service.http.problems import clip, describe

@@ -23,8 +23,8 @@ from hubless.corrections import correction as make_correction
 from hubless.corrections.grouped import with_groups
 from hubless.errors import HublessError, InputError, JobRunning, PreconditionFailed
 from hubless.progress import Advance, Steps
+from hubless.search.kept_scores.kept_corrections import KeptCorrections
 from hubless.search.parts import Parts
-from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.store.bank_order import BankOrder, drop_order, read_bank, read_order
 from hubless.store.bundle import Manifest, read_manifest
 from hubless.store.catalog import Catalog

@@ -16,8 +16,8 @@ from fastapi import Request
 
 import hubless
 from hubless.errors import StorageError
-from hubless.search.scores.kept_corrections import KeptCorrections
-from hubless.search.scores.learned_lists import AskedList
+from hubless.search.kept_scores.kept_corrections import KeptCorrections
+from hubless.search.kept_scores.learned_lists import AskedList
 from hubless.store.kept_clicks import Click, ClickWriter
 from hubless.store.query_sample import SampledQuery, SampleSummary, SampleWriter, summary_of
 from hubless.vectors.arrays import F32

@@ -204,7 +204,7 @@ async def _describe(engine: SearchService, holder: hubless.Collection, waiting: 
         "queries": bank.queries if bank else 0,
         "stored": 0 if holder.parts.bank_sample is None else len(holder.parts.bank_sample),
         "coverage": bank.coverage if bank else None,
-        "held_back": bank.held_back if bank else [],
+        "held_back": [*bank.held_back] if bank else [],
         "decided": holder.manifest.decided,
         "correction": holder.manifest.correction.name,
         "fit_by": holder.manifest.fit_by,

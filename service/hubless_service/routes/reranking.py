@@ -10,9 +10,9 @@ import hubless
 from hubless.errors import InputError
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.confidence.level import DEPTH
+from hubless.scores.fusion import FUSIONS, Fused
+from hubless.scores.score_correction import Reranked
 from hubless.search.collection import FULL_STRENGTH
-from hubless.search.scores.fusion import FUSIONS, Fused
-from hubless.search.scores.score_correction import Reranked
 from hubless_service import openapi
 from hubless_service.http import heavy
 from hubless_service.http.requests import QueryRequest, read

@@ -8,7 +8,7 @@ from fastapi import Response
 
 import hubless
 from hubless.errors import ScoresNotFound
-from hubless.search.scores.kept_corrections import KeptCorrections
+from hubless.search.kept_scores.kept_corrections import KeptCorrections
 from hubless.store.names import check_name
 from hubless_service import openapi
 from hubless_service.access.authentication import check_role

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from hubless.builder.banks.thinning import live_bank
 from hubless.builder.inputs.clicks import Clicks, ClicksLike, open_clicks
-from hubless.builder.inputs.counts import counts_of
 from hubless.builder.inputs.file_records import files_at, files_record
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping, column_table
 from hubless.builder.inputs.items import column_of_ids, open_given, without_bad_rows
@@ -19,11 +18,12 @@ from hubless.builder.inputs.payloads import write_payload
 from hubless.builder.inputs.priors import opened_prior
 from hubless.builder.inputs.raw_banks import raw_bank
 from hubless.builder.inputs.stamps import InputStamps
+from hubless.corrections.banks.counts import counts_of
 from hubless.corrections.grouped import GroupedVectors, group_names
 from hubless.corrections.prior import OWN_OFFSETS, PRIOR, PriorLike, TargetPrior
 from hubless.corrections.supported import asked_by
 from hubless.corrections.traits import TargetTraits
-from hubless.encoders import Encoder, FolderModel, SentenceModel, load_encoder
+from hubless.encoders import Encoder, Endpoint, load_encoder
 from hubless.errors import InputError
 from hubless.measures.confidence.calibration_pairs import calibrating_rows
 from hubless.measures.confidence.cut import Cut
@@ -174,9 +174,9 @@ class Inputs:
         encoder = self.encoder
         if isinstance(encoder, str | Path):
             encoder = load_encoder(Path(encoder), dim)
-        if isinstance(encoder, SentenceModel | FolderModel):
-            encoder.check()  # not an endpoint, whose key may be set only where the collection is served
         if encoder is not None:
+            if not isinstance(encoder, Endpoint):  # whose key may be set only where the collection is served
+                encoder.check()
             check_dim(encoder.dim, dim, "encoder", targets.name)
         return encoder
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.bank_checks import bank_sample
 from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.inputs.readings import in_file
 from hubless.builder.pipeline.draft import VersionDraft, Workbench, empty_draft
 from hubless.builder.pipeline.fit import index_version
 from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, HubnessCounts
+from hubless.corrections.banks.bank_checks import bank_sample
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
 from hubless.knn.augment import folded_queries

@@ -33,9 +33,11 @@ from hubless.progress import Steps
 from hubless.search.canaries import Canary, stored_scores
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.external import Content, Engine, engine
+from hubless.search.ranker import Ranker
 from hubless.search.segments.segment import Segment, SegmentIds
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
+from hubless.store.addressed import AddressedCatalog, Managed
 from hubless.store.bundle import (
     FORMAT_VERSION,
     ConfidenceRecord,
@@ -48,7 +50,6 @@ from hubless.store.bundle import (
 )
 from hubless.store.catalog import VERSIONS, Catalog, Staging
 from hubless.store.locks import forget_outside, note_outside, noted_outside, orphaned_outside
-from hubless.store.remote.mirror import RemoteCatalog
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import comparison
@@ -77,6 +78,11 @@ class VersionDraft:
     vectorless: int = 0
     held_back: I64 | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ranker(self) -> Ranker:
+        """Answers queries as the version will."""
+        return Ranker(self.targets, self.query_time)
 
     @property
     def count(self) -> int:
@@ -307,7 +313,7 @@ def tell_engine(manifest: Manifest) -> None:
             _log.warning("%s was not told of version %s: %s", record.engine, manifest.version, error)
 
 
-def prune(catalog: Catalog | RemoteCatalog, name: str, keep: int) -> list[str]:
+def prune(catalog: Managed, name: str, keep: int) -> list[str]:
     """Delete old versions as `Catalog.prune`, and what engines hold of them."""
     if isinstance(catalog, Catalog):
         deleted = catalog.prune(name, keep)
@@ -346,6 +352,6 @@ def _drop(collection: str, kept: Mapping[str, str]) -> list[str]:
     return dropped
 
 
-def _published(catalog: RemoteCatalog, name: str) -> dict[str, str]:
+def _published(catalog: AddressedCatalog, name: str) -> dict[str, str]:
     records = {each.id: each.manifest.index.engine for each in catalog.versions(name) if each.manifest}
     return {version: f"{made.engine} {made.name}" for version, made in records.items() if made and made.name}

@@ -5,18 +5,9 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import (
-    MOST_TARGETS,
-    WITHOUT_BANK,
-    bank_sample,
-    check_bank,
-    hold_out,
-    naming_held_out,
-)
-from hubless.builder.banks.bank_review import MOST_LIVE, drawn, warnings
+from hubless.builder.banks.bank_review import warnings
 from hubless.builder.banks.bank_split import split_bank
 from hubless.builder.banks.default_strength import asking, first_strength, judged
-from hubless.builder.banks.far_away import check_near
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
@@ -29,7 +20,17 @@ from hubless.builder.pipeline.survey import (
     Survey,
     survey,
 )
-from hubless.corrections import GIVEN, FittedCorrection, Gate
+from hubless.corrections import GIVEN, FittedCorrection
+from hubless.corrections.banks.bank_checks import (
+    MOST_TARGETS,
+    WITHOUT_BANK,
+    bank_sample,
+    check_bank,
+    hold_out,
+    naming_held_out,
+)
+from hubless.corrections.banks.far_away import check_near
+from hubless.corrections.banks.live_queries import MOST_LIVE, drawn
 from hubless.corrections.fits import fit_each
 from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
 from hubless.measures.confidence.cut import Cut, fit_confidence
@@ -112,7 +113,7 @@ def fit_version(
         fitted_queries=split.others.shape[0],
     )
     draft = index_version(corrected, found.found(1)[1], hubness, fitting, tuning, bench)
-    ranker = Ranker(draft.targets, draft.query_time)
+    ranker = draft.ranker
     chosen = _strength(vectors.live_queries, ranker, steps)
     strength = strength or first_strength(
         chosen, targets, None if recipe.correction in (GIVEN, "none") else recipe.metric
@@ -203,7 +204,7 @@ def _strength(live_queries: VectorSource | None, ranker: Ranker, steps: Steps) -
         return None
     steps.step("choosing the strength")
     queries = in_memory(sample(live_queries, MOST_LIVE))
-    if ranker.query_time is not None and not isinstance(ranker.query_time, Gate):
+    if ranker.is_slow:
         queries = queries[:MOST_RESCORED]
     k = min(K_OCCURRENCE, ranker.count)
     answers = np.stack([ranker.rank(queries, k, strength, {}).rows for strength in STRENGTHS])
@@ -263,8 +264,7 @@ def confidence_of(
     ranker: Ranker, bank: VectorSource, pairs: LabelledPairs | None, strength: float, before: Cut | None
 ) -> Cut:
     """Fit the model on at most 1,000 bank queries (b, d)."""
-    rescored = ranker.query_time is not None and not isinstance(ranker.query_time, Gate)
-    queries = in_memory(sample(bank, MOST_RESCORED if rescored else MOST_FITTED))
+    queries = in_memory(sample(bank, MOST_RESCORED if ranker.is_slow else MOST_FITTED))
     depth = min(DEPTH, ranker.count)
     raw, full = (_ranked(ranker, queries, depth, each)[:2] for each in (0.0, 1.0))
     model = fit_confidence(queries, raw, full)
@@ -287,7 +287,7 @@ def judged_by(
             return np.array([row in wanted for (row,), wanted in zip(rows, pairs.relevant, strict=True) if len(wanted)])
 
         return judged(strength, right)
-    return strength if found is None or ranker.query_time is not None else asking(strength, *found.upheaval())
+    return strength if found is None or not ranker.is_folded else asking(strength, *found.upheaval())
 
 
 def calibrated(model: Cut, ranker: Ranker, pairs: LabelledPairs, strength: float) -> Cut:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from hubless.builder.pipeline.draft import VersionDraft
-from hubless.store.bundle import BankRecord
+from hubless.measures.bank_record import BankRecord
 from hubless.vectors.arrays import to_arrow
 
 _log = logging.getLogger("hubless.banks")
@@ -28,5 +28,5 @@ def naming_held_back(draft: VersionDraft, ids: pa.Array) -> VersionDraft:
         "targets, or they are planted hubs: look at them, and at the bank."
     )
     _log.warning(note)
-    record = bank.model_copy(update={"held_back": named[:MOST_NAMED]})
+    record = replace(bank, held_back=named[:MOST_NAMED])
     return replace(draft, about={**draft.about, "bank": record, "notes": [*draft.about["notes"], note]})

@@ -72,7 +72,7 @@ class _Searched:
 def measure_gates(plan: JobPlan, draft: VersionDraft, ids: pa.Array, before: Parts | None) -> list[GateResult]:
     """Compare a version with the gates of its job; `ids` (n,) are those of its targets."""
     job = plan.job
-    now = _Searched(Ranker(draft.targets, draft.query_time), ids, draft.about["strength"])
+    now = _Searched(draft.ranker, ids, draft.about["strength"])
     earlier = None
     if before is not None and before.targets.room(None):
         earlier = _Searched(before.ranker, before.ids.array, before.manifest.strength)

@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from hubless.builder.banks.thinning import thin
 from hubless.builder.inputs.build_inputs import Contents
-from hubless.builder.inputs.counts import counts_of
 from hubless.builder.inputs.groupings import bank_groups_of
 from hubless.builder.inputs.items import open_given, without_bad_rows
 from hubless.builder.inputs.payloads import added_payload
@@ -18,6 +17,7 @@ from hubless.builder.inputs.readings import in_file
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
 from hubless.builder.reindex.plan import JobPlan
 from hubless.builder.reindex.source_files import FileTargets, RowChanges
+from hubless.corrections.banks.counts import counts_of
 from hubless.corrections.grouped import Names
 from hubless.encoders import Encoder
 from hubless.errors import InputError, advice, one_line

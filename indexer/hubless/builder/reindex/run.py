@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.bank_checks import COVERED, hold_out, narrow_notes
-from hubless.builder.correct import Corrected, publish_changed
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
 from hubless.builder.inputs.bases import fit_basis
@@ -42,11 +40,14 @@ from hubless.builder.reindex.job_targets import (
 from hubless.builder.reindex.plan import SEQ, WORK, JobPlan, make_plan
 from hubless.builder.reindex.source_files import same
 from hubless.builder.reindex.waiting import ServiceWait, awaited
+from hubless.corrections.banks.bank_checks import COVERED, hold_out, narrow_notes
 from hubless.corrections.grouped import group_names
 from hubless.corrections.prior import OWN_OFFSETS, PRIOR
 from hubless.corrections.supported import asked_by
+from hubless.databases import Corrected, databases
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, storage_errors
+from hubless.measures.bank_record import BankRecord
 from hubless.measures.coverage import coverage
 from hubless.measures.labels import KnownItems
 from hubless.progress import Steps, progress_bars
@@ -58,10 +59,10 @@ from hubless.search.transaction import Transaction
 from hubless.search.writes import Put, Remove
 from hubless.store import bundle
 from hubless.store.address import storage_address
-from hubless.store.bundle import BankRecord, FileStamp, InputRecord, JobRecord, Manifest
+from hubless.store.addressed import working
+from hubless.store.bundle import FileStamp, InputRecord, JobRecord, Manifest
 from hubless.store.durable import make_folder, replace_text
 from hubless.store.locks import lease
-from hubless.store.remote.mirror import working
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import OF_QUERIES, side_of
@@ -163,7 +164,7 @@ def reindex(
             if job.publish:
                 steps.step("correcting databases")
                 with open_index(home.path, job.collection) as index:
-                    found = [publish_changed(index, address) for address in job.publish]
+                    found = [databases(address).publish_changed(index, address) for address in job.publish]
                 done = replace(done, corrected=[each for each in found if each is not None])
         return replace(done, seconds=time.monotonic() - started)
 
@@ -414,12 +415,12 @@ def _bank_now(before: Parts, targets: VectorSource) -> BankRecord | None:
     if known is None or queries is None:
         return known
     found = coverage(queries, in_memory(sample(targets, COVERED)), metric=before.manifest.metric)
-    return known.model_copy(update={"coverage": None if found is None else float(f"{found:.3g}")})
+    return replace(known, coverage=None if found is None else float(f"{found:.3g}"))
 
 
 def _check_sound(draft: VersionDraft, made: Manifest, folder: Path) -> None:
     """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
-    plain = draft.query_time is None and made.target_prior is None and made.own_offsets is None and made.fit_by is None
+    plain = draft.ranker.is_folded and made.target_prior is None and made.own_offsets is None and made.fit_by is None
     correction = draft.correction if plain else None
     problem = version_problem(draft.targets, correction)
     if problem is not None:
