@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import version
 from operator import add
@@ -28,11 +29,11 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
+@dataclass(eq=False)
 class _Processes(Collector):
     """The sum of `ProcessCollector`'s metrics over all workers."""
 
-    def __init__(self, pids: Iterable[int]) -> None:
-        self._pids = pids
+    _pids: Iterable[int]
 
     def collect(self) -> Iterator[Metric]:
         together: dict[str, Metric] = {}

@@ -3,6 +3,7 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 from typing import TypeAlias, TypeVar
@@ -67,6 +68,7 @@ _TOGETHER = 8
 """Pictures that are ready for the encoder at a time: each may take megabytes."""
 
 
+@dataclass(eq=False)
 class Encoding:
     """Threads that wait for encoders, some for each collection, so that no collection waits for another's.
 
@@ -74,12 +76,13 @@ class Encoding:
     each may take 300 MB: one thread decodes those of all collections that are small, and one those that are large.
     """
 
-    def __init__(self, threads: int, room: int, failed: Callable[[], object]) -> None:
-        self._failed = failed
-        self._threads = threads
-        self._room = room
-        # by kind and by owner: a collection, or this object for those that decode
-        self._queues: dict[str, WeakKeyDictionary[object, WorkQueue]] = defaultdict(WeakKeyDictionary)
+    _threads: int
+    _room: int
+    _failed: Callable[[], object]
+    # by kind and by owner: a collection, or this object for those that decode
+    _queues: dict[str, WeakKeyDictionary[object, WorkQueue]] = field(
+        default_factory=partial(defaultdict, WeakKeyDictionary)
+    )
 
     def stop(self) -> None:
         """Begin nothing more. Nobody waits for what an encoder on another machine still answers."""
@@ -156,9 +159,7 @@ class Encoding:
                 finalize(owner, queue.stop)  # the threads end with the version
         # of a key the queue learns how long one takes, and refuses what would wait for too long
         key = kind if ours else None
-        future = queue.submit(
-            trace, deadline, lambda _: [_timed(trace, work)], None, key, inline=False, alone=trace.alone
-        )
+        future = queue.submit(trace, deadline, lambda _: [_timed(trace, work)], None, key, inline=False)
         found: _T = await unless_gone(trace, future)
         return found
 

@@ -114,9 +114,7 @@ def _submit(
     if whole:
         answer = partial(_on_threads, queue.threads, answer)
     content = QueryGroup(group, trace, matches)
-    return queue.submit(
-        trace, deadline, answer, content, key, size=len(group), inline=inline, exclusive=whole, alone=trace.alone
-    )
+    return queue.submit(trace, deadline, answer, content, key, size=len(group), inline=inline, exclusive=whole)
 
 
 def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:

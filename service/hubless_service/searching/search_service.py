@@ -257,7 +257,7 @@ class SearchService:
         """
         queue = self._remote if collection and collection.parts.remote else self._queue
         deadline = trace.started + share * self._timeout
-        result: _T = await queue.submit(trace, deadline, lambda _: [work()], None, alone=trace.alone)
+        result: _T = await queue.submit(trace, deadline, lambda _: [work()], None)
         return result
 
     @property

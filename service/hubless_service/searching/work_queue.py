@@ -117,11 +117,10 @@ class WorkQueue:
         size: int = 1,
         inline: bool = True,
         exclusive: bool = False,
-        alone: bool = False,
     ) -> "asyncio.Future[Any]":
         """Queue a `WorkItem`, and return a future of its result. Cancel it to take the work from the queue.
 
-        `alone` says that there is no other request, so that none is waited for.
+        If the request is alone, no other is waited for.
         """
         now = perf_counter()
         self.check_room(now, trace.late, deadline - trace.started)
@@ -142,7 +141,7 @@ class WorkQueue:
             timer=timer,
         )
         self.add(item)
-        if alone:
+        if trace.alone:
             self._take_turn(loop)
         else:
             self._come_soon(loop)
