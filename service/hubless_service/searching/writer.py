@@ -46,7 +46,7 @@ class QueuedWrite:
     deadline: float  # on the clock of `perf_counter`; too late it is not begun
     durable: bool  # whether it is answered only when it is on the disk
     trace: Trace
-    future: "asyncio.Future[Json]"
+    future: "asyncio.Future[Json]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     submitted: float = field(default_factory=perf_counter)
     begun: bool = False  # until then it is refused at its deadline
 
@@ -102,18 +102,15 @@ class Writer:
         """
         while True:
             try:
-                return await self._queued(trace, name, points, plan, deadline, durable)
+                return await self._queued(QueuedWrite(name, points, plan, deadline, durable, trace))
             except HttpProblem as problem:
                 if problem.code != "merge_needed" or not self._merges or perf_counter() + _MERGE_POLL > deadline:
                     raise
             await asyncio.sleep(_MERGE_POLL)
 
-    async def _queued(
-        self, trace: Trace, name: str, points: int, plan: WritePlan, deadline: float, durable: bool
-    ) -> Json:
+    async def _queued(self, task: QueuedWrite) -> Json:
         """Have a write wait for its turn, and return its answer. Raises a problem if it is not begun in time."""
-        future = asyncio.get_running_loop().create_future()
-        task = QueuedWrite(name, points, plan, deadline, durable, trace, future)
+        name = task.name
         with self._lock:
             if self._stopped:
                 raise HttpProblem("not_ready", "The server is stopping.")
@@ -123,7 +120,7 @@ class Writer:
             if len(waiting) >= self._room:
                 raise HttpProblem("too_many_requests", f"{len(waiting)} writes wait already.")
             waiting.append(task)
-        await asyncio.wait([task.future], timeout=deadline - perf_counter())
+        await asyncio.wait([task.future], timeout=task.deadline - perf_counter())
         with self._lock:
             if not (task.begun or task.future.done()):
                 task.future.cancel()  # whoever has taken it by now passes it over
