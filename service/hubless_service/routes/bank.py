@@ -136,7 +136,9 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         queries = await asyncio.to_thread(payload_queries, held, body.payload, most)
     else:
         texts = dict(enumerate(body.texts_ or ()))
-        encoded = await call.engine.encode(call.trace, held, texts, lambda place: f"texts[{place}].")
+        encoded = await call.engine.encoding.vectors(
+            call.trace, held, texts, lambda place: f"texts[{place}].", call.deadline
+        )
         queries = plain(np.concatenate([encoded[place] for place in texts]))
     count = len(queries) + (waiting.queries if waiting else 0)
     most = call.settings.max_bank_queries

@@ -48,7 +48,9 @@ async def post_clicks(call: Call, held: Told, body: ClicksRequest) -> Response:
         raise PointNotFound(f"{names_of(unknown)}: no target has this id; nothing was kept")
     vectors = {place: each for place, each in enumerate(asked) if isinstance(each, np.ndarray)}
     words = {place: each for place, each in enumerate(asked) if isinstance(each, Encoded)}
-    vectors |= await call.engine.encode(call.trace, held, words, lambda place: f"clicks[{place}].query.")
+    vectors |= await call.engine.encoding.vectors(
+        call.trace, held, words, lambda place: f"clicks[{place}].query.", call.deadline
+    )
     answer: ClicksAnswer = {"kept": 0, **served(held)}
     if is_traffic(call, {}, 0.0):
         clicks = [Click(vectors[place], each.target, each.position, each.client) for place, each in enumerate(told)]

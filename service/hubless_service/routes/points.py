@@ -148,7 +148,9 @@ async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_matc
     if (table := body.table) is not None:
         plan = await heavy.run(table.nbytes, lambda: edits.plan_table(table, body.mode, held))
         return await _write(call, held, body, plan, table["id"].to_pylist(), if_match)
-    encoded = await call.engine.encode(call.trace, held, edits.texts_of(body), lambda place: f"points[{place}].")
+    encoded = await call.engine.encoding.vectors(
+        call.trace, held, edits.texts_of(body), lambda place: f"points[{place}].", call.deadline
+    )
     plan = await heavy.run(held.dim * len(body.points), lambda: edits.plan_put(body, held, encoded))
     return await _write(call, held, body, plan, [point.id for point in body.points], if_match)
 
@@ -198,5 +200,7 @@ async def _write(
             raise InputError("If-Match", "a request about one target", f"{len(ids)} ids")
         plan = edits.expecting(plan, ids[0], if_match)
     durable = wanted.durability != "memory"
-    document = await call.engine.write(call, held.name, len(ids) if adds else 0, plan, durable=durable)
+    document = await call.engine.writer.write(
+        call.trace, held.name, len(ids) if adds else 0, plan, call.deadline, durable=durable
+    )
     return send({**document, **served(held)})

@@ -50,6 +50,11 @@ class Call(Request):
         self.trace: Trace = scope[SCOPE_KEY]
         self.access: Access = scope.get(ACCESS, EVERYTHING)
 
+    @property
+    def deadline(self) -> float:
+        """When the time of a request that names none is over, on the clock of `perf_counter`."""
+        return self.trace.started + self.settings.default_timeout_ms / 1000
+
     async def find(self, look: Callable[[str, Access], _T], name: str) -> _T:
         """Look up the collection of the path, and wait a little for one that another worker may just have created.
 

@@ -56,10 +56,9 @@ async def get_picture(
     if folder is None:
         raise HttpProblem("picture_not_found", "The server has no pictures: HUBLESS_PICTURES names their folder.")
     place = await call.engine.run(call.trace, partial(_path_of, held, folder, id), held)
-    deadline = call.trace.started + call.settings.default_timeout_ms / 1000
 
     async def read(make: Callable[[BinaryIO], _T], weight: int = 0) -> tuple[dict[str, str], _T]:
-        return await call.engine.encoding.read(call.trace, weight, partial(_read, *place, pixels, make), deadline)
+        return await call.engine.encoding.read(call.trace, weight, partial(_read, *place, pixels, make), call.deadline)
 
     try:
         # opened twice, as one that waits with an open file would take a descriptor from the others

@@ -5,10 +5,10 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import faiss
 import numpy as np
@@ -19,7 +19,6 @@ from hubless.errors import HublessError, InputError
 from hubless.kernels.threads import one_blas_thread
 from hubless.search.engines.external import engine_names
 from hubless.search.kept_scores.kept_corrections import KeptCorrections
-from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import Query
@@ -38,7 +37,7 @@ from hubless_service.searching.once import OnceAVersion
 from hubless_service.searching.search import search
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.work_queue import HOP, SHORT, WorkQueue
-from hubless_service.searching.writer import WritePlan, Writer
+from hubless_service.searching.writer import Writer
 from hubless_service.settings import Settings
 
 _T = TypeVar("_T")
@@ -74,7 +73,7 @@ class SearchService:
         self.encoding = Encoding(settings.encoder_threads, settings.max_waiting, metrics.failures.inc)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
         self.maintainer = Maintainer(source.path, self.shelf.living, settings, self._follower.wake)
-        self._writer = Writer(
+        self.writer = Writer(
             self.shelf,
             settings.max_waiting,
             settings.max_added,
@@ -100,7 +99,7 @@ class SearchService:
         self._threads_set.enter_context(one_blas_thread)
         for queue in self._queues:
             queue.start()
-        self._writer.start()
+        self.writer.start()
         self.samplers.start()
         self.maintainer.start()
         self._follower.start(on_loaded)
@@ -110,7 +109,7 @@ class SearchService:
         self.encoding.stop()
         self._follower.stop()
         self._threads_set.close()
-        written = [*self._writer.stop(), *self.maintainer.stop()]
+        written = [*self.writer.stop(), *self.maintainer.stop()]
         searching = [thread for queue in self._queues for thread in queue.stop()]
         return [*searching, *written, *self.samplers.stop()]
 
@@ -232,21 +231,6 @@ class SearchService:
             if replaced and not await self.serves_current(trace, name):
                 raise HttpProblem("not_ready", "A version is being opened that has the writes.")
         return self.shelf.collection(name, EVERYTHING)
-
-    async def encode(
-        self, trace: Trace, collection: hubless.Collection, asked: Mapping[int, Encoded], where: Callable[[int], str]
-    ) -> dict[int, F32]:
-        """The vector (1, d) of each text and picture: see `Encoding.vectors`."""
-        deadline = trace.started + self._timeout
-        return await self.encoding.vectors(trace, collection, asked, where, deadline)
-
-    async def write(
-        self, request: Request, collection: str, points: int, plan: WritePlan, *, durable: bool = True
-    ) -> dict[str, Any]:
-        """Write to a collection, after what waits already; see `Writer.write`."""
-        trace: Trace = request.scope[SCOPE_KEY]
-        deadline = trace.started + self._timeout
-        return await self._writer.write(trace, collection, points, plan, deadline, durable=durable)
 
     async def run(
         self, trace: Trace, work: Callable[[], _T], collection: hubless.Collection | None = None, share: float = 1.0
