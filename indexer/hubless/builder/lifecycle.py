@@ -12,18 +12,18 @@ import pyarrow as pa
 from hubless.builder.banks.bank_checks import WITHOUT_BANK
 from hubless.builder.banks.default_strength import lasting_strength
 from hubless.builder.index import open_index
-from hubless.builder.inputs.build_inputs import BuildVectors, Contents
+from hubless.builder.inputs.build_inputs import BuildVectors, Contents, HeldContents
 from hubless.builder.inputs.clicks import Clicks, ClicksLike, open_clicks
 from hubless.builder.inputs.counts import counts_of
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping
 from hubless.builder.inputs.priors import column_prior
 from hubless.builder.inputs.readings import read_source
-from hubless.builder.pipeline.carry import NextTargets, current_parts
+from hubless.builder.pipeline.carry import NextTargets, current_parts, empty_targets
 from hubless.builder.pipeline.compaction import Rebuilt, needs_training
-from hubless.builder.pipeline.draft import drafting, empty_draft, prune, tell_engine
+from hubless.builder.pipeline.draft import drafting, prune
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.flush import write_flushed
-from hubless.builder.pipeline.held_back import naming_held_back
+from hubless.builder.pipeline.flush import as_flushed
+from hubless.builder.pipeline.next_version import new_manifest, publish, write_version
 from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections import is_given
 from hubless.corrections.by_group import FittedByGroup
@@ -111,18 +111,28 @@ def create(
                 if encoder is not None:
                     _give_encoder(home, collection, encoder)
                 return False
-        contents = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), encoder)
-        raw = CorrectionRecord(name=NONE, parameters={}, details={})
-        about = {"metric": metric, "seed": 0, "correction": raw, "notes": [WITHOUT_BANK], "dims": dims}
+        held = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), encoder).held(None)
         with home.staging(collection) as staged, storage_errors(staged.folder):
-            correction = CentredCorrection(FittedNone(), 0.0)
-            draft = empty_draft(comparison(metric).width(dim), correction, None, about)
-            if keep_full:
-                draft = replace(draft, index=draft.index.model_copy(update={"candidates": CANDIDATES}))
-            contents.write(staged.folder)
-            records = draft.write(staged, contents)
-            staged.publish(draft.manifest(contents, {}, collection, staged.version, segments=records))
+            publish(staged, write_version(_empty(held, comparison(metric).width(dim), recipe), staged))
     return True
+
+
+def _empty(held: HeldContents, width: int, recipe: Recipe) -> Parts:
+    """Return a collection of targets of some coordinates, without any."""
+    targets, index, canary = empty_targets(held, width)
+    if recipe.keep_full:
+        index = index.model_copy(update={"candidates": CANDIDATES})
+    raw = CorrectionRecord(name=NONE, parameters={}, details={})
+    about: dict[str, Any] = {"metric": recipe.metric, "seed": recipe.seed, "dims": recipe.dims}
+    return Parts(
+        manifest=new_manifest(targets, None, correction=raw, index=index, notes=[WITHOUT_BANK], **about),
+        targets=targets,
+        encoder=held.encoder,
+        prepared=lambda: None,
+        bank_sample=None,
+        correction=lambda: CentredCorrection(FittedNone(), 0.0),
+        canary=lambda: canary,
+    )
 
 
 def _give_encoder(home: Catalog, collection: str, encoder: Endpoint) -> None:
@@ -199,7 +209,7 @@ def flush(catalog: Catalog, written: Parts, *, keep: int | None = None) -> Manif
         if home.current(name) != written.manifest.version:
             return None
         with home.staging(name) as staged, storage_errors(staged.folder):
-            return staged.publish(write_flushed(written, staged), written.manifest.version)
+            return publish(staged, write_version(as_flushed(written), staged), written.manifest.version)
 
 
 def compact(
@@ -217,14 +227,12 @@ def compact(
         return None
     with progress_bars(progress) as steps, drafting(home, name, StoredRecipe.of(before.manifest), steps) as drafted:
         staged, bench = drafted
-        rebuilt = Rebuilt.of(before, staged, bench)
+        made = Rebuilt.of(before, staged, bench)
         with _job(catalog, name, "hubless merge", keep, patience=PATIENCE):
             now = open_parts(home, name, hashes=False, lenient=True, known=before)
             if (now.manifest.fit, now.manifest.built) != (before.manifest.fit, before.manifest.built):
                 return None
-            made = staged.publish(rebuilt.manifest(now, staged), now.manifest.version)
-        tell_engine(made)
-        return made
+            return publish(staged, write_version(made.caught_up(now), staged), now.manifest.version)
 
 
 def calibrate(
@@ -327,10 +335,13 @@ def refit(
             bank = _with_clients(parts, bank, given, clients)
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
-            rows.contents.write(staged.folder)
+            held = rows.contents.held(staged.folder)
             labels = _labels(relevant, items, bank.shape[0], rows.contents.ids, bank_order is not None)
             targets = rows.vectors(staged.folder)
             clicked, chosen = _clicks(clicks, items, rows)
+            inputs = {**before.provenance.inputs, "query_bank": record}
+            if clicks is not None:
+                inputs = {name: each for name, each in inputs.items() if name not in ("target_prior", "clicks")}
             vectors = BuildVectors(
                 targets=targets,
                 clicked=clicked,
@@ -342,37 +353,18 @@ def refit(
                 relevant=labels,
                 calibrated=parts.confidence if recipe.correction == before.correction.name else None,
                 basis=parts.basis,
+                records=inputs,
             )
             recipe.check_inputs(bank, vectors.target_prior, column, clicks=clicks)
             strength = lasting_strength(before, labelled=labels is not None)
-            draft = fit_version(vectors, bench, strength=strength, hold_back=True)
-            inputs, kept = before.provenance.inputs, {"target_prior": before.target_prior, "clicks": before.clicks}
-            if clicks is not None:
-                inputs = dict(inputs)
-                for name in kept:
-                    inputs.pop(name, None)
-                kept = {}
-            draft = replace(draft, vectorless=len(rows.bare))
-            draft = naming_held_back(draft, rows.contents.ids)
+            made = fit_version(vectors, held, bench, strength=strength, hold_back=True)
+            kept: dict[str, Any] = {"bank_order": before.bank_order if bank_order is None else bank_order}
+            if clicks is None:
+                kept |= {"target_prior": before.target_prior, "clicks": before.clicks}
             if note is not None:
-                draft.about["notes"].append(note)
+                kept["notes"] = [*made.manifest.notes, note]
             steps.step("writing")
-            records = draft.write(staged, rows.contents, seq=parts.seq)
-            published = staged.publish(
-                draft.manifest(
-                    rows.contents,
-                    inputs | {"query_bank": record},
-                    name,
-                    staged.version,
-                    **kept,
-                    bank_order=before.bank_order if bank_order is None else bank_order,
-                    log_seq=parts.seq,
-                    segments=records,
-                ),
-                before.version,
-            )
-        tell_engine(published)
-        return published
+            return publish(staged, write_version(replace(made, seq=parts.seq), staged, **kept), before.version)
 
 
 def _refitted(recipe: Recipe, correction: str | None, parameters: Mapping[str, Any] | None) -> Recipe:

@@ -7,13 +7,12 @@ or measured.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.pipeline.written_files import write_fit, write_query_time, write_segments
+from hubless.builder.pipeline.next_version import UNSAVED
 from hubless.builder.shards import most_in_a_shard
 from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, augmented_dim
@@ -24,10 +23,6 @@ from hubless.search.engines.embedded import FaissIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import Segment, SegmentView
 from hubless.search.segments.targets import Targets
-from hubless.store import bundle
-from hubless.store.bundle import FITS, SEGMENTS, FileRecord, Manifest, SegmentRecord
-from hubless.store.catalog import Staging
-from hubless.store.durable import link
 from hubless.vectors.ids import IdTable
 from hubless.vectors.payload import Payload
 from hubless.vectors.sources import HeldVectors
@@ -53,7 +48,7 @@ def flushed(targets: Targets, most: int | None = None) -> Targets:
     if taken:
         left.append(SegmentView(joined(taken)))
     some = [view for view in left if len(view) or view.segment.stamps is None] or left[-1:]
-    return Targets.of([view.segment for view in some], targets.dim, [view.gone for view in some])
+    return targets.of_views(some)
 
 
 def _joins(view: SegmentView, count: int, most: int | None) -> bool:
@@ -105,45 +100,16 @@ def _payload(parts: Sequence[tuple[Segment, Any]]) -> Payload | None:
     return Payload(pa.concat_tables(tables).unify_dictionaries().combine_chunks()) if tables else None
 
 
-def write_flushed(parts: Parts, staged: Staging, *, here: bool = True, **more: Any) -> Manifest:
-    """Write what is new of a collection as a version, and return its manifest. `more` are fields of it that change.
-
-    `here` says that the version is of the same collection. In another one all is new.
-    """
-    before = parts.manifest
-    folder = parts.folder
-    if here:
-        views = flushed(parts.targets, before.index.shard_targets).stored
-    else:
-        views = tuple(replace(view, segment=replace(view.segment, seq=0, name="")) for view in parts.targets.stored)
-    kinds = {each.name: each.index for each in before.segments}
-    fields = write_segments(views, staged, FLAT_KIND if here else before.index.type, kinds)
-    if here and folder is not None:
-        for file in (bundle.CANARY, bundle.SOURCES):
-            if file in before.files and not (staged.folder / file).exists():
-                link(folder / file, staged.folder / file)
-    else:
-        np.savez(staged.folder / bundle.CANARY, allow_pickle=False, **parts.canary())
-    write_query_time(staged.folder, parts.prepared())
-    fields |= {
-        "version": staged.version,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "log_seq": parts.seq,
-        "frozen": min(fields["count"], before.frozen + parts.added),
-        "grown": min(fields["count"], before.grown + parts.added),
-        "files": carried_files(before, fields["segments"], more.get("fit", before.fit)) if here else {},
-    }
-    return before.model_copy(update=fields | more)
+def as_flushed(parts: Parts) -> Parts:
+    """Return a collection without targets in memory. What is new of it has no name yet."""
+    known = parts.manifest
+    targets = flushed(parts.targets, known.index.shard_targets)
+    came = {name: min(len(targets), getattr(known, name) + parts.added) for name in ("frozen", "grown")}
+    return replace(parts, targets=targets, manifest=known.model_copy(update=came))
 
 
-def carried_files(before: Manifest, segments: Sequence[SegmentRecord], fit: str) -> dict[str, FileRecord]:
-    """Return the files of some segments and of a fit, of those that a version names."""
-    named = {f"{SEGMENTS}/{each.name}" for each in segments} | {f"{FITS}/{fit}"}
-    return {file: record for file, record in before.files.items() if file.rpartition("/")[0] in named}
-
-
-def write_refitted(parts: Parts, staged: Staging) -> dict[str, Any]:
-    """Write the fit of a collection, with its encoder, anew. Return the fields of a manifest that name it."""
-    fit = staged.made(FITS, staged.version)
-    write_fit(fit, parts.correction(), parts.confidence, parts.bank_sample, parts.basis, parts.encoder)
-    return {"fit": staged.version, "encoder": None if parts.encoder is None else {"dim": parts.encoder.dim}}
+def as_copied(parts: Parts) -> Parts:
+    """Return a collection of which all is new, so that it can become another one."""
+    views = [replace(view, segment=replace(view.segment, name="")) for view in parts.targets.stored]
+    known = parts.manifest.model_copy(update={"fit": UNSAVED, "built": UNSAVED, "files": {}, "job": None})
+    return replace(parts, targets=parts.targets.of_views(views), manifest=known, folder=None, seq=0)

@@ -3,11 +3,12 @@
 import logging
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,13 +24,20 @@ from hubless.builder.inputs.file_records import input_record
 from hubless.builder.inputs.groupings import checked_grouping
 from hubless.builder.inputs.priors import column_prior
 from hubless.builder.inputs.readings import read_source
-from hubless.builder.pipeline.carry import CARRIED, TARGETS, NextTargets, carry_over, current_parts, measured_again
+from hubless.builder.pipeline.carry import (
+    TARGETS,
+    NextTargets,
+    carry_over,
+    current_parts,
+    measured_again,
+    with_vectors,
+)
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.compaction import BEHIND, needs_training
-from hubless.builder.pipeline.draft import VersionDraft, Workbench, drafting, prune, tell_engine
+from hubless.builder.pipeline.draft import Workbench, drafting, prune
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.flush import write_flushed, write_refitted
-from hubless.builder.pipeline.held_back import naming_held_back
+from hubless.builder.pipeline.flush import as_flushed
+from hubless.builder.pipeline.next_version import UNSAVED, described, provenance, publish, write_version
 from hubless.builder.reindex.gates import GateResult, gates_of_files, labelled_pairs, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import (
@@ -51,7 +59,6 @@ from hubless.measures.coverage import coverage
 from hubless.measures.labels import KnownItems
 from hubless.progress import Steps, progress_bars
 from hubless.search.collection import Collection
-from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts
 from hubless.search.soundness import version_problem
 from hubless.search.transaction import Transaction
@@ -145,12 +152,10 @@ def reindex(
         done = Outcome(plan)
         if plan.why:
             _begin(plan)
-            done = _build(plan, steps)
+            done = _build(plan, steps, work.publish)
         else:  # the job before may have been killed once it had published
             home.tidy(job.collection)
         if done.published and done.manifest is not None:
-            work.publish()
-            tell_engine(done.manifest)
             if service is not None:
                 steps.step("waiting for the service")
                 done = replace(done, waited=service.wait(done.manifest.version, timeout))
@@ -188,7 +193,7 @@ def _begin(plan: JobPlan) -> None:
             replace_text(plan.work / SEQ, str(plan.seq))
 
 
-def _build(plan: JobPlan, steps: Steps) -> Outcome:
+def _build(plan: JobPlan, steps: Steps, then: Callable[[], object]) -> Outcome:
     """Make the next version, measure its gates, and publish it if all pass.
 
     What is done is kept in the folder of the work, so a job that was killed goes on there.
@@ -205,57 +210,42 @@ def _build(plan: JobPlan, steps: Steps) -> Outcome:
             return done
         with executing(plan.recipe.executor, staged.folder):
             with plan.seen.unchanged():
-                drafted = _drafted(plan, before, bench, staged.folder)
-            grown = drafted.grown
-            draft = drafted.draft
-            contents = drafted.rows.contents
+                parts, why, grown = _next(plan, before, bench, staged.folder)
             steps.step("measuring the gates")
-            results = measure_gates(plan, draft, contents.ids if grown is None else grown.ids.array, before)
-            record = _record(plan, [*plan.why, *drafted.why], results, grown=grown is not None)
-            more: dict[str, Any] = {"log_seq": plan.seq, "job": record}
-            inputs = _inputs(plan, record.banks)
-            made = draft.manifest(contents, inputs, job.collection, staged.version, seed=job.seed, **more)
-            done = Outcome(plan, made, gates=results)
+            results = measure_gates(plan, parts, before)
+            record = _record(plan, [*plan.why, *why], results, grown=grown)
+            origin = provenance(_inputs(plan, record.banks), job.seed, parts.manifest.correction.name)
+            more: dict[str, Any] = {"job": record, "provenance": origin}
+            done = Outcome(plan, described(parts, job.collection, staged.version, **more), gates=results)
             if done.failed:
                 return done
+            _check_sound(parts, staged.folder)
             steps.step("writing")
-            if grown is None:
-                records = draft.write(staged, contents, seq=plan.seq)
-                made = made.model_copy(update={"segments": records})
-            else:
-                about = {name: draft.about[name] for name in ("bank", "notes", "bank_order")}
-                if "encoder" in plan.banks:
-                    more |= write_refitted(grown, staged)
-                more |= {"measured": draft.measured, "provenance": made.provenance, **about}
-                made = write_flushed(grown, staged, **more)
-            _check_sound(draft, made, staged.folder)  # here, as the executor's files go with the block
+            made = write_version(parts, staged, **more)  # here, as the executor's files go with the block
         _check_log(plan)
         over = None if plan.base is None else plan.base.version
-        return replace(done, manifest=staged.publish(made, over), published=True)
+        return replace(done, manifest=publish(staged, made, over, then), published=True)
 
 
-class _Drafted(NamedTuple):
-    """The next version: its rows, and its draft. `grown` is the collection, if it grew; `why` says more of the fit."""
-
-    rows: NextTargets
-    grown: Parts | None
-    draft: VersionDraft
-    why: list[str]
-
-
-def _drafted(plan: JobPlan, before: Parts | None, bench: Workbench, folder: Path) -> _Drafted:
+def _next(plan: JobPlan, before: Parts | None, bench: Workbench, folder: Path) -> tuple[Parts, list[str], bool]:
+    """Return the next version, what more there is to say of its fit, and whether the collection only grew."""
     encoder = _encoder(plan, before)
     basis = _first_basis(plan) if before is None else before.basis
     rows = job_targets(before, plan.rows, plan.job.metric, encoder, folder, basis, full=plan.full)
     write_arrow(plan.rows.table, folder / bundle.SOURCES)
     if not rows.count_with_vector:
         raise InputError(TARGETS, "at least one target", "none")
-    if (grown := _grown(plan, rows, encoder)) is not None:
-        return _Drafted(rows, grown, _added(plan, grown), [])
-    rows.contents.write(folder)
-    if plan.refit:  # as without a version before
-        return _Drafted(rows, None, *_fit(plan, rows, bench, folder, basis))
-    return _Drafted(rows, None, _carry(plan, rows, bench, folder, basis), [])
+    if plan.refit or before is None:
+        made, why = _fit(plan, rows, bench, folder, basis)
+        return replace(made, seq=plan.seq), why, False
+    if grown := _grown(plan, rows, encoder):
+        made = as_flushed(grown)
+        if plan.job.gates.hubness is not None or plan.job.gates.recall is not None:
+            again = measured_again(grown, _measuring(plan, basis), bench.steps)
+            made = replace(made, manifest=made.manifest.model_copy(update={"measured": again}))
+    else:  # new rows get their offsets from the correction as it was fitted
+        made = carry_over(rows, bench, folder, measuring=_measuring(plan, basis))
+    return _noted(plan, made), [], grown is not None
 
 
 def _encoder(plan: JobPlan, before: Parts | None) -> Encoder | None:
@@ -278,8 +268,8 @@ def _first_basis(plan: JobPlan) -> Basis | None:
 
 def _fit(
     plan: JobPlan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
-) -> tuple[VersionDraft, list[str]]:
-    """Fit the correction to all rows as a first build would. Return the draft, and notes on the bank."""
+) -> tuple[Parts, list[str]]:
+    """Fit the correction to all rows as a first build would. Return the version, and notes on the bank."""
     metric = plan.job.metric
     job = plan.job
     before = rows.before
@@ -327,17 +317,19 @@ def _fit(
     judges = None
     if gate is not None:
         judges = labelled_pairs(gate, metric, plan.folder, rows.contents.ids, targets.shape[1], basis)
-    draft = fit_version(vectors, bench, bank_of_targets=job.bank_of_targets, judges=judges, hold_back=is_thinned(plan))
-    return naming_held_back(replace(draft, vectorless=len(rows.bare)), rows.contents.ids), opened_bank.notes
+    held = rows.contents.held(folder)
+    thinned = is_thinned(plan)
+    made = fit_version(vectors, held, bench, bank_of_targets=job.bank_of_targets, judges=judges, hold_back=thinned)
+    return made, opened_bank.notes
 
 
 def _grown(plan: JobPlan, rows: NextTargets, encoder: Encoder | None) -> Parts | None:
     """Return the collection with what the files brought and without what left them, in the indexes that it has.
 
-    None if the correction is to be fitted anew, or the index trained, or the payload has columns that it did not have.
+    None if the index is to be trained anew, or the payload has columns that it did not have.
     """
-    before = rows.before
-    if before is None or plan.refit or plan.retrain or before.manifest.index.external:
+    before = rows.parts
+    if plan.retrain or before.manifest.index.external:
         return None
     schema = None if rows.payload is None else rows.payload.schema
     if schema != before.payload_schema or not len(before.targets.stored[0].segment):
@@ -357,43 +349,19 @@ def _grown(plan: JobPlan, rows: NextTargets, encoder: Encoder | None) -> Parts |
     return None if needs_training(grown) and plan.job.index.grown <= BEHIND else grown
 
 
-def _added(plan: JobPlan, grown: Parts) -> VersionDraft:
-    """Describe a version whose rows came into segments of their own, for the gates. It is measured if they ask."""
-    before = grown.manifest
-    about = {name: getattr(before, name) for name in CARRIED}
-    frozen = min(len(grown.targets), before.frozen + grown.added)
-    draft = VersionDraft(
-        targets=grown.targets,
-        correction=grown.correction(),
-        query_time=grown.prepared(),
-        canary={},
-        index=before.index,
-        measured=before.measured,
-        about=about | {"frozen": frozen},
-        basis=grown.basis,
-    )
-    if plan.job.gates.hubness is not None or plan.job.gates.recall is not None:
-        draft = replace(draft, measured=measured_again(grown, _measuring(plan, grown.basis)))
-    return _noted(draft, grown)
-
-
-def _noted(draft: VersionDraft, before: Parts) -> VersionDraft:
-    """Return a draft that keeps the fit, with what is to be said of its bank and its targets."""
-    frozen = draft.about["frozen"]
-    targets = StoredVectors(draft.targets, TARGETS)
-    bank = _bank_now(before, targets)
-    notes = [] if bank is None else narrow_notes(bank)
+def _noted(plan: JobPlan, made: Parts) -> Parts:
+    """Return a version that keeps the fit, with what is to be said of its bank and its targets."""
+    known = made.manifest
+    fields: dict[str, Any] = {"bank": _bank_now(made), "bank_order": 0}
+    fields["notes"] = notes = [] if fields["bank"] is None else narrow_notes(fields["bank"])
     for each in notes:
         _log.warning(each)
-    if frozen:
-        came = f"{frozen:,} of {targets.shape[0]:,} targets came after the fit of the correction"
-        notes = [*notes, f"{came}, which gave them their offsets"]
-    return replace(draft, about={**draft.about, "bank": bank, "notes": notes, "bank_order": 0})
-
-
-def _carry(plan: JobPlan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None) -> VersionDraft:
-    """Keep the fitted correction: new rows get their offsets from it. The index is trained anew."""
-    return _noted(carry_over(rows, bench, folder, measuring=_measuring(plan, basis)), rows.parts)
+    if known.frozen:
+        came = f"{known.frozen:,} of {len(made.targets):,} targets came after the fit of the correction"
+        notes.append(f"{came}, which gave them their offsets")
+    if "encoder" in plan.banks:
+        fields["fit"] = UNSAVED
+    return replace(made, manifest=known.model_copy(update=fields), seq=plan.seq)
 
 
 def _measuring(plan: JobPlan, basis: Basis | None) -> F32 | None:
@@ -408,20 +376,21 @@ def _measuring(plan: JobPlan, basis: Basis | None) -> F32 | None:
     return hold_out(bank, plan.job.seed)[1]
 
 
-def _bank_now(before: Parts, targets: VectorSource) -> BankRecord | None:
-    known = before.manifest.bank
-    queries = before.bank_sample
+def _bank_now(made: Parts) -> BankRecord | None:
+    known = made.manifest.bank
+    queries = made.bank_sample
     if known is None or queries is None:
         return known
-    found = coverage(queries, in_memory(sample(targets, COVERED)), metric=before.manifest.metric)
+    targets, _ = with_vectors(made.targets)
+    found = coverage(queries, in_memory(sample(targets, COVERED)), metric=made.manifest.metric)
     return known.model_copy(update={"coverage": None if found is None else float(f"{found:.3g}")})
 
 
-def _check_sound(draft: VersionDraft, made: Manifest, folder: Path) -> None:
+def _check_sound(parts: Parts, folder: Path) -> None:
     """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
-    plain = draft.query_time is None and made.target_prior is None and made.own_offsets is None and made.fit_by is None
-    correction = draft.correction if plain else None
-    problem = version_problem(draft.targets, correction)
+    made = parts.manifest
+    plain = parts.is_folded and made.target_prior is None and made.own_offsets is None and made.fit_by is None
+    problem = version_problem(parts.targets, parts.correction() if plain else None)
     if problem is not None:
         raise BundleDamaged(folder, f"nothing is published: {problem}")
 
