@@ -70,6 +70,11 @@ class NextTargets:
         return self.count - len(self.bare)
 
     @property
+    def known_payload(self) -> pa.Table | None:
+        """The payload of those with a vector."""
+        return None if self.payload is None else self.payload.slice(0, self.count_with_vector)
+
+    @property
     def came(self) -> int:
         if self.before is None:
             return self.count

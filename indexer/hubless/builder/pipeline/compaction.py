@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from hubless.builder.pipeline.carry import NextTargets, carry_over, with_vector_first
 from hubless.builder.pipeline.draft import Workbench
@@ -23,8 +25,6 @@ BEHIND = 1 / 10
 """With a larger share of targets that came behind the index it is trained anew, as with `WASTED` of it gone."""
 MOST_TOLD = 10_000
 """An engine outside is told one by one which of its targets are gone."""
-_RANKS = 2**34
-"""More than the rows of a write, and those of files behind them."""
 
 
 def needs_training(parts: Parts) -> bool:
@@ -96,40 +96,25 @@ class Rebuilt:
 
     def _since(self, now: Parts) -> tuple[I64, list[SegmentView]]:
         """Return which of its rows are gone since it was begun, and what came."""
-        codes = Codes(self.stamps)
-        there = np.zeros(self.stamps.shape[1], np.bool_)
+        found = _places(now.targets.stamped(np.arange(len(now.targets))), self.stamps)
         later = list[SegmentView]()
+        start = 0
         for view in now.targets.stored:
-            found = codes.rows(view.segment.stamps_of(view.left))
-            there[found[found >= 0]] = True
-            came = SegmentView(view.segment, np.setdiff1d(np.arange(len(view.segment)), view.left[found < 0]))
-            if len(came):
-                later.append(view if (found < 0).all() else SegmentView(joined([came])))
-        return np.flatnonzero(~there), later
+            new = found[start : start + len(view)] < 0
+            start += len(view)
+            if new.all() and len(view):
+                later.append(view)
+            elif new.any():
+                came = SegmentView(view.segment, np.setdiff1d(np.arange(len(view.segment)), view.left[new]))
+                later.append(SegmentView(joined(now.targets, [came])))
+        return np.setdiff1d(np.arange(self.stamps.shape[1]), found), later
 
 
-class Codes:
-    """The rows (n,) of some stamps (2, n), each of which stands once."""
-
-    def __init__(self, stamps: I64) -> None:
-        self._seqs = np.unique(stamps[0])
-        codes = self._codes(stamps)
-        self._order = np.argsort(codes, kind="stable")
-        self._codes_in_order = codes[self._order]
-
-    def rows(self, stamps: I64) -> I64:
-        """Return the row of each stamp; −1 for one that is none of them."""
-        if not len(self._seqs):
-            return np.full(stamps.shape[1], -1)
-        codes = self._codes(stamps)
-        places = np.minimum(np.searchsorted(self._codes_in_order, codes), len(self._order) - 1)
-        found: I64 = np.where(self._codes_in_order[places] == codes, self._order[places], -1)
-        return found
-
-    def _codes(self, stamps: I64) -> I64:
-        """Return a number for each stamp; a negative one where no known write put it."""
-        seqs, ranks = stamps
-        places = np.minimum(np.searchsorted(self._seqs, seqs), max(0, len(self._seqs) - 1))
-        known = self._seqs[places] == seqs
-        codes: I64 = np.where(known, places * _RANKS + ranks, -1 - ranks)
-        return codes
+def _places(stamps: I64, known: I64) -> I64:
+    """Return the place (m,) of each of some stamps (2, m) among known ones (2, n), each of which stands once, or −1."""
+    asked, codes = (
+        pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(each), [None, pa.py_buffer(each)])
+        for each in (np.ascontiguousarray(stamps.T), np.ascontiguousarray(known.T))
+    )
+    found: I64 = pc.fill_null(pc.index_in(asked, codes), -1).to_numpy().astype(np.int64)
+    return found

@@ -5,12 +5,10 @@ its life, however large the collection, and there are few segments. Flat segment
 or measured.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from hubless.builder.pipeline.next_version import UNSAVED
 from hubless.builder.shards import most_in_a_shard
@@ -44,9 +42,9 @@ def flushed(targets: Targets, most: int | None = None) -> Targets:
     last = max((number for number, view in enumerate(left) if view.segment.stamps is None), default=0)
     for number in range(last, len(left)):
         if _is_wasteful(left[number]):
-            left[number] = SegmentView(joined([left[number]]))
+            left[number] = SegmentView(joined(targets, [left[number]]))
     if taken:
-        left.append(SegmentView(joined(taken)))
+        left.append(SegmentView(joined(targets, taken)))
     some = [view for view in left if len(view) or view.segment.stamps is None] or left[-1:]
     return targets.of_views(some)
 
@@ -68,36 +66,22 @@ def _is_flat(view: SegmentView) -> bool:
     return isinstance(index, FaissIndex) and index.whole is None and index.kind.name == FLAT_KIND
 
 
-def joined(views: Sequence[SegmentView]) -> Segment:
-    """Return the rows that are left of some flat segments, in their order, as one in memory."""
-    parts = [(view.segment, view.left) for view in views]
-    index = parts[0][0].index
-    vectors = np.concatenate([segment.index.vectors(rows) for segment, rows in parts])
-    offsets = np.concatenate([segment.offsets[rows] for segment, rows in parts])
-    ids = pa.concat_arrays([segment.ids.array.take(pa.array(rows)) for segment, rows in parts])
-    bare = np.concatenate([segment.have_vectors[rows] for segment, rows in parts])
-    occurrence = None
-    if any(segment.occurrence is not None for segment, _ in parts):
-        known = [
-            np.full((2, len(rows)), -1) if segment.occurrence is None else segment.occurrence[:, rows]
-            for segment, rows in parts
-        ]
-        occurrence = np.concatenate(known, axis=1).astype(np.int32)
-    made = make_index(INDEXES[FLAT_KIND], AugmentedVectors(HeldVectors(vectors, "targets"), offsets), 0, Silent())
+def joined(targets: Targets, views: Iterable[SegmentView]) -> Segment:
+    """Return the rows that are left of some flat segments of targets, in their order, as one in memory."""
+    part = targets.of_views(views)
+    rows = np.arange(len(part))
+    offsets = part.offsets(rows)
+    vectors = AugmentedVectors(HeldVectors(part.vectors(rows), "targets"), offsets)
+    kind = INDEXES[FLAT_KIND]
     return Segment(
-        index=FaissIndex(INDEXES[FLAT_KIND], made, index.dim, {}),
+        index=FaissIndex(kind, make_index(kind, vectors, 0, Silent()), part.dim, {}),
         offsets=offsets,
-        ids=IdTable.of(ids),
-        payload=_payload(parts),
-        bare=np.flatnonzero(~bare),
-        occurrence=occurrence,
-        stamps=np.concatenate([segment.stamps_of(rows) for segment, rows in parts], axis=1),
+        ids=IdTable.of(part.ids.array),
+        payload=None if part.payload is None else Payload(part.payload.table().unify_dictionaries().combine_chunks()),
+        bare=np.flatnonzero(~part.have_vectors(rows)),
+        occurrence=part.occurrence(),
+        stamps=part.stamped(rows),
     )
-
-
-def _payload(parts: Sequence[tuple[Segment, Any]]) -> Payload | None:
-    tables = [segment.payload.table().take(pa.array(rows)) for segment, rows in parts if segment.payload is not None]
-    return Payload(pa.concat_tables(tables).unify_dictionaries().combine_chunks()) if tables else None
 
 
 def as_flushed(parts: Parts) -> Parts:

@@ -1,82 +1,37 @@
 """A run: plan → work → gates → publish → keep what is to be kept."""
 
-import logging
 import shutil
 import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from hubless.builder.banks.bank_checks import COVERED, hold_out, narrow_notes
 from hubless.builder.correct import Corrected, publish_changed
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
-from hubless.builder.inputs.bases import fit_basis
-from hubless.builder.inputs.build_inputs import BuildVectors
-from hubless.builder.inputs.clicks import open_clicks
-from hubless.builder.inputs.file_records import input_record
-from hubless.builder.inputs.groupings import checked_grouping
-from hubless.builder.inputs.priors import column_prior
-from hubless.builder.inputs.readings import read_source
 from hubless.builder.pipeline.carry import (
-    TARGETS,
-    NextTargets,
-    carry_over,
     current_parts,
-    measured_again,
-    with_vectors,
 )
 from hubless.builder.pipeline.checkpoints import Checkpoints
-from hubless.builder.pipeline.compaction import BEHIND, needs_training
-from hubless.builder.pipeline.draft import Workbench, drafting, prune
-from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.flush import as_flushed
-from hubless.builder.pipeline.next_version import UNSAVED, described, provenance, publish, write_version
-from hubless.builder.reindex.gates import GateResult, gates_of_files, labelled_pairs, measure_gates
+from hubless.builder.pipeline.draft import drafting, prune
+from hubless.builder.pipeline.next_version import described, publish, write_version
+from hubless.builder.reindex.gates import GateResult, gates_of_files, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
-from hubless.builder.reindex.job_targets import (
-    bank_groups,
-    is_thinned,
-    job_targets,
-    open_bank,
-    open_vectors,
-)
+from hubless.builder.reindex.job_record import told_of
+from hubless.builder.reindex.next_parts import next_parts
 from hubless.builder.reindex.plan import SEQ, WORK, JobPlan, make_plan
-from hubless.builder.reindex.source_files import same
 from hubless.builder.reindex.waiting import ServiceWait, awaited
-from hubless.corrections.grouped import group_names
-from hubless.corrections.prior import OWN_OFFSETS, PRIOR
-from hubless.corrections.supported import asked_by
-from hubless.encoders import Encoder, load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, storage_errors
-from hubless.measures.coverage import coverage
-from hubless.measures.labels import KnownItems
 from hubless.progress import Steps, progress_bars
-from hubless.search.collection import Collection
 from hubless.search.parts import Parts
 from hubless.search.soundness import version_problem
-from hubless.search.transaction import Transaction
-from hubless.search.writes import Put, Remove
-from hubless.store import bundle
 from hubless.store.address import storage_address
-from hubless.store.bundle import BankRecord, FileStamp, InputRecord, JobRecord, Manifest
+from hubless.store.bundle import Manifest
 from hubless.store.durable import make_folder, replace_text
 from hubless.store.locks import lease
 from hubless.store.remote.mirror import working
-from hubless.vectors.arrays import F32, check_dim
-from hubless.vectors.basis import Basis
-from hubless.vectors.comparing import OF_QUERIES, side_of
-from hubless.vectors.files import Items
-from hubless.vectors.plain_arrow import write_arrow
-from hubless.vectors.sources import StackedVectors, VectorSource, in_memory, sample
-
-_log = logging.getLogger("hubless.banks")
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,12 +165,10 @@ def _build(plan: JobPlan, steps: Steps, then: Callable[[], object]) -> Outcome:
             return done
         with executing(plan.recipe.executor, staged.folder):
             with plan.seen.unchanged():
-                parts, why, grown = _next(plan, before, bench, staged.folder)
+                parts, why, grown = next_parts(plan, before, bench, staged.folder)
             steps.step("measuring the gates")
             results = measure_gates(plan, parts, before)
-            record = _record(plan, [*plan.why, *why], results, grown=grown)
-            origin = provenance(_inputs(plan, record.banks), job.seed, parts.manifest.correction.name)
-            more: dict[str, Any] = {"job": record, "provenance": origin}
+            more = told_of(plan, parts, [*plan.why, *why], results, grown=grown)
             done = Outcome(plan, described(parts, job.collection, staged.version, **more), gates=results)
             if done.failed:
                 return done
@@ -225,165 +178,6 @@ def _build(plan: JobPlan, steps: Steps, then: Callable[[], object]) -> Outcome:
         _check_log(plan)
         over = None if plan.base is None else plan.base.version
         return replace(done, manifest=publish(staged, made, over, then), published=True)
-
-
-def _next(plan: JobPlan, before: Parts | None, bench: Workbench, folder: Path) -> tuple[Parts, list[str], bool]:
-    """Return the next version, what more there is to say of its fit, and whether the collection only grew."""
-    encoder = _encoder(plan, before)
-    basis = _first_basis(plan) if before is None else before.basis
-    rows = job_targets(before, plan.rows, plan.job.metric, encoder, folder, basis, full=plan.full)
-    write_arrow(plan.rows.table, folder / bundle.SOURCES)
-    if not rows.count_with_vector:
-        raise InputError(TARGETS, "at least one target", "none")
-    if plan.refit or before is None:
-        made, why = _fit(plan, rows, bench, folder, basis)
-        return replace(made, seq=plan.seq), why, False
-    if grown := _grown(plan, rows, encoder):
-        made = as_flushed(grown)
-        if plan.job.gates.hubness is not None or plan.job.gates.recall is not None:
-            again = measured_again(grown, _measuring(plan, basis), bench.steps)
-            made = replace(made, manifest=made.manifest.model_copy(update={"measured": again}))
-    else:  # new rows get their offsets from the correction as it was fitted
-        made = carry_over(rows, bench, folder, measuring=_measuring(plan, basis))
-    return _noted(plan, made), [], grown is not None
-
-
-def _encoder(plan: JobPlan, before: Parts | None) -> Encoder | None:
-    if plan.job.encoder is None:
-        return None if before is None else before.encoder
-    dim = plan.rows.dim if before is None else before.manifest.dim
-    encoder = load_encoder(plan.folder / plan.job.encoder, dim)
-    if dim is not None:
-        check_dim(encoder.dim, dim, "encoder", "targets")
-    return encoder
-
-
-def _first_basis(plan: JobPlan) -> Basis | None:
-    puts = [] if plan.recipe.dims is None else list(plan.rows.put())
-    if not puts:
-        return None
-    targets = StackedVectors([put.vectors for put in puts], TARGETS)
-    return fit_basis(plan.recipe, targets, open_bank(plan).queries, None)
-
-
-def _fit(
-    plan: JobPlan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
-) -> tuple[Parts, list[str]]:
-    """Fit the correction to all rows as a first build would. Return the version, and notes on the bank."""
-    metric = plan.job.metric
-    job = plan.job
-    before = rows.before
-    given: dict[str, VectorSource | None] = {}
-    for name in ("target_bank", "live_queries"):
-        given[name] = None
-        if name in plan.paths:
-            source, _ = open_vectors(name, name.replace("_", " "), plan)
-            given[name], _ = read_source(source, metric, side_of(name), folder, held=False, basis=basis)
-    targets = rows.vectors(folder)
-    opened_bank = open_bank(plan, targets, basis)
-    bank, _ = read_source(opened_bank.queries, metric, OF_QUERIES, folder, held=True, basis=basis)
-    clicks = None
-    if job.clicks is not None:
-        asked = None if is_thinned(plan) else Items(opened_bank.queries, opened_bank.ids)
-        known = KnownItems(targets.shape[0], rows.contents.ids.slice(0, targets.shape[0]))
-        clicked, clicks = open_clicks(plan.folder / job.clicks, asked, known)
-        given["clicked"], _ = read_source(clicked, metric, OF_QUERIES, folder, held=True, basis=basis)
-    for each in (bank, *given.values()):
-        if each is not None:
-            check_dim(each.shape[1], targets.shape[1], each.name, targets.name)
-    payload = None if rows.payload is None else rows.payload.slice(0, rows.count_with_vector)
-    own = plan.recipe.offsets
-    column, kind = (job.target_prior, PRIOR) if own is None else (str(own), OWN_OFFSETS)
-    grouping = None
-    if (groups := job.fit_by) is not None:
-        names = group_names(payload, groups, "payload")
-        grouping = checked_grouping(groups, names, bank_groups(plan, groups))
-    vectors = BuildVectors(
-        targets=targets,
-        query_bank=asked_by(in_memory(bank), bank.name, opened_bank.clients) if is_thinned(plan) else bank,
-        counts=opened_bank.counts,
-        target_bank=given["target_bank"],
-        live_queries=given["live_queries"],
-        clicked=given.get("clicked"),
-        clicks=clicks,
-        target_prior=None if column is None else column_prior(column, payload, kind=kind),
-        prior_column=column,
-        grouping=grouping,
-        # the calibration stays with the correction
-        calibrated=before.confidence if before and before.manifest.correction.name == plan.recipe.correction else None,
-        basis=basis,
-    )
-    gate = job.gates.r_at_1
-    judges = None
-    if gate is not None:
-        judges = labelled_pairs(gate, metric, plan.folder, rows.contents.ids, targets.shape[1], basis)
-    held = rows.contents.held(folder)
-    thinned = is_thinned(plan)
-    made = fit_version(vectors, held, bench, bank_of_targets=job.bank_of_targets, judges=judges, hold_back=thinned)
-    return made, opened_bank.notes
-
-
-def _grown(plan: JobPlan, rows: NextTargets, encoder: Encoder | None) -> Parts | None:
-    """Return the collection with what the files brought and without what left them, in the indexes that it has.
-
-    None if the index is to be trained anew, or the payload has columns that it did not have.
-    """
-    before = rows.parts
-    if plan.retrain or before.manifest.index.external:
-        return None
-    schema = None if rows.payload is None else rows.payload.schema
-    if schema != before.payload_schema or not len(before.targets.stored[0].segment):
-        return None
-    base = Collection(replace(before, encoder=encoder))
-    transaction = Transaction(base, base)
-    leaving = np.setdiff1d(np.arange(len(before.targets)), np.concatenate([rows.kept, rows.bare]))
-    if len(leaving):
-        transaction.add(plan.seq, Remove(before.ids.array.take(pa.array(leaving))))
-    if rows.put is not None:
-        first = len(rows.kept)
-        count = rows.put.shape[0]
-        payload = None if rows.payload is None else rows.payload.slice(first, count).combine_chunks()
-        put = Put(in_memory(rows.put), rows.contents.ids.slice(first, count), payload)
-        transaction.add(plan.seq, put, before.targets.next_rank(plan.seq))
-    grown = replace(transaction.collection().parts, seq=plan.seq)
-    return None if needs_training(grown) and plan.job.index.grown <= BEHIND else grown
-
-
-def _noted(plan: JobPlan, made: Parts) -> Parts:
-    """Return a version that keeps the fit, with what is to be said of its bank and its targets."""
-    known = made.manifest
-    fields: dict[str, Any] = {"bank": _bank_now(made), "bank_order": 0}
-    fields["notes"] = notes = [] if fields["bank"] is None else narrow_notes(fields["bank"])
-    for each in notes:
-        _log.warning(each)
-    if known.frozen:
-        came = f"{known.frozen:,} of {len(made.targets):,} targets came after the fit of the correction"
-        notes.append(f"{came}, which gave them their offsets")
-    if "encoder" in plan.banks:
-        fields["fit"] = UNSAVED
-    return replace(made, manifest=known.model_copy(update=fields), seq=plan.seq)
-
-
-def _measuring(plan: JobPlan, basis: Basis | None) -> F32 | None:
-    """Return the queries that a fit on the bank would hold out; None if the bank has changed since."""
-    record = plan.base.job if plan.base else None
-    names = [name for name in plan.banks if name.startswith("query_bank")]
-    if record is None or not all(same(plan.banks[name], record.banks.get(name, [])) for name in names):
-        return None
-    if is_thinned(plan):  # what is left of it depends on the targets, and they were others
-        return None
-    bank, _ = read_source(open_bank(plan).queries, plan.job.metric, OF_QUERIES, None, held=True, basis=basis)
-    return hold_out(bank, plan.job.seed)[1]
-
-
-def _bank_now(made: Parts) -> BankRecord | None:
-    known = made.manifest.bank
-    queries = made.bank_sample
-    if known is None or queries is None:
-        return known
-    targets, _ = with_vectors(made.targets)
-    found = coverage(queries, in_memory(sample(targets, COVERED)), metric=made.manifest.metric)
-    return known.model_copy(update={"coverage": None if found is None else float(f"{found:.3g}")})
 
 
 def _check_sound(parts: Parts, folder: Path) -> None:
@@ -400,35 +194,3 @@ def _check_log(plan: JobPlan) -> None:
         first = log.first()
     if first > plan.seq + 1:
         raise LogDamaged(log.path, f"the writes up to {first - 1} were cut off while the job ran: run it again")
-
-
-def _record(plan: JobPlan, why: list[str], results: list[GateResult], *, grown: bool) -> JobRecord:
-    """Return what a version says of the job that made it."""
-    kept = None if plan.refit or plan.base is None else plan.base.job
-    banks = plan.banks
-    if kept is not None:
-        banks = {**kept.banks, **({"encoder": banks["encoder"]} if "encoder" in banks else {})}
-    return JobRecord(
-        sources=plan.rows.sources,
-        banks=banks,
-        fit=plan.fit,
-        index=plan.index,
-        fitted=datetime.now(UTC).isoformat(timespec="seconds") if kept is None else kept.fitted,
-        offsets="fitted" if kept is None else "kept",
-        built="grown" if grown else "trained",
-        why=why,
-        **plan.rows.counts,
-        written=plan.writes,
-        gates={each.gate: {"value": each.value, "bound": each.bound} for each in results},
-    )
-
-
-def _inputs(plan: JobPlan, banks: dict[str, list[FileStamp]]) -> dict[str, InputRecord]:
-    inputs: dict[str, list[FileStamp]] = {"targets": [stamp for each in plan.rows.sources for stamp in each.files]}
-    for name, stamps in banks.items():
-        inputs.setdefault("query_bank" if name.startswith("query_bank") else name, []).extend(stamps)
-    return {
-        name: input_record(Path(some[0].path).name if len(some) == 1 else f"{len(some)} files", some)
-        for name, some in inputs.items()
-        if some
-    }
