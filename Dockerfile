@@ -26,12 +26,13 @@ COPY pyproject.toml README.md LICENSE ./
 COPY console console
 COPY indexer/hubless indexer/hubless
 COPY service/hubless_service service/hubless_service
-COPY lab/hubless_lab lab/hubless_lab
-COPY demo/hubless_demo demo/hubless_demo
+COPY databases databases
+COPY encoders encoders
 COPY engines engines
-RUN /opt/build/bin/python -m hatchling build -t wheel -d /tmp/dist \
-    && for extra in $(echo "$EXTRAS" | tr , ' '); do if [ -d "engines/$extra" ]; then \
-       (cd "engines/$extra" && /opt/build/bin/python -m hatchling build -t wheel -d /tmp/dist) || exit; fi; done \
+COPY lab lab
+COPY objects objects
+COPY docker/wheels.sh docker/
+RUN PYTHON=/opt/build/bin/python docker/wheels.sh "$EXTRAS" /tmp/dist \
     && /opt/build/bin/pip --python /opt/hubless/bin/python install --no-deps /tmp/dist/*.whl
 
 

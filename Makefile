@@ -10,6 +10,11 @@ unexport PYTHONDONTWRITEBYTECODE
 # in the order of their names: a file with many tests is not one that takes long
 PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
+# the distributions beside hubless, each in a folder of the name of its extra: with it all that is below knows of one
+RINGS := databases encoders lab objects engines/milvus
+ALL_RINGS := $(RINGS) engines/ray  # which needs a large package, so it is installed in .venv-extras alone
+TESTS := tests $(wildcard $(ALL_RINGS:%=%/tests))
+
 OPENAPI := docs/openapi.json
 ADAPTERS := langchain llama-index haystack mcp
 # tests of other folders that have rows in the table of attacks
@@ -23,7 +28,7 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
 	{ echo "hubless needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version); try make PYTHON=python3.11" >&2; exit 1; }
 
 # they need large packages, so they have an environment of their own; `make test` skips them
-EXTRAS := tests/builder/test_ray.py tests/docker/test_kubernetes.py tests/docs/test_notebook.py tests/docs/test_site.py \
+EXTRAS := engines/ray/tests tests/docker/test_kubernetes.py tests/docs/test_notebook.py tests/docs/test_site.py \
 	tests/measures/test_umap.py tests/search/scores/test_bm25s.py tests/vectors/test_array_likes.py
 
 define newline
@@ -32,11 +37,11 @@ define newline
 endef
 
 # what `make test` does not run, or not everywhere: its calls are checked at least
-SELDOM = tests/support databases/tests/support lab/tests/support demo/tests/support benchmarks docker docs/.hooks \
-	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' tests databases/tests lab/tests demo/tests --include='test_*.py' --include=conftest.py)
+SELDOM = $(wildcard $(TESTS:%=%/support)) benchmarks docker docs/.hooks \
+	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' $(TESTS) --include='test_*.py' --include=conftest.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack crash simulate lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock sbom audit pin-base clean
+.PHONY: help setup demo test test-all attack crash simulate lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock wheels sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -52,11 +57,11 @@ $(1)/.ready: $(2:%=requirements/%.txt) $(3:%=%/pyproject.toml)
 	$(if $(3),$(1)/bin/$$(PIP) --no-deps --no-build-isolation $(3:%=-e %))
 	@touch $$@
 endef
-$(eval $(call ENVIRONMENT,$(VENV),dev,. clients/python engines/milvus databases))
-$(eval $(call ENVIRONMENT,.venv-extras,dev extras,. clients/python))
-$(eval $(call ENVIRONMENT,.venv-stores,dev stores,. clients/python databases))
-$(eval $(call ENVIRONMENT,.venv-demo,service build,.))
-$(eval $(call ENVIRONMENT,.venv-lowest,lowest,. clients/python))
+$(eval $(call ENVIRONMENT,$(VENV),dev,. clients/python $(RINGS)))
+$(eval $(call ENVIRONMENT,.venv-extras,dev extras,. clients/python $(ALL_RINGS)))
+$(eval $(call ENVIRONMENT,.venv-stores,dev stores,. clients/python $(RINGS)))
+$(eval $(call ENVIRONMENT,.venv-demo,service build,. lab))
+$(eval $(call ENVIRONMENT,.venv-lowest,lowest,. lab clients/python))
 $(eval $(call ENVIRONMENT,.venv-generators,generators))
 $(eval $(call ENVIRONMENT,.venv-milvus,milvus))
 $(eval $(call ENVIRONMENT,.venv-audit,audit))
@@ -65,7 +70,7 @@ $(foreach name,$(ADAPTERS),$(eval $(call ENVIRONMENT,.venv-$(name),$(name),clien
 
 setup: $(VENV)/.ready  ## a .venv with locked dependencies; nothing to do when nothing changed
 
-# an environment of just what a plain install brings: half a minute in place of several
+# an environment of just the service and the lab: half a minute in place of several
 demo: .venv-demo/.ready  ## search in plain English, raw beside corrected; ARGS=--once ends
 	.venv-demo/bin/hubless demo $(ARGS)
 
@@ -96,8 +101,7 @@ lint: setup  ## ruff, mypy --strict, import contracts
 	# a core for each
 	$(BIN)/mypy & $(BIN)/mypy --config-file tests/mypy.ini $(SELDOM); seldom=$$?; wait $$! && exit $$seldom
 	$(BIN)/lint-imports
-	$(BIN)/lint-imports --config engines/milvus/pyproject.toml
-	$(BIN)/lint-imports --config databases/pyproject.toml
+	$(foreach ring,$(ALL_RINGS),PYTHONPATH=$(ring) $(BIN)/lint-imports --config $(ring)/pyproject.toml$(newline)	)
 
 bench: .venv-extras/.ready  ## benchmarks, about 10 minutes: ratios within one run
 	.venv-extras/bin/python -m benchmarks $(ARGS)
@@ -135,7 +139,7 @@ stores: .venv-stores/.ready  ## test corrections in Chroma and LanceDB too, whos
 	OMP_WAIT_POLICY=passive .venv-stores/bin/python -m pytest databases/tests $(ARGS)
 
 clouds: setup .venv-clouds/.ready  ## test az:// and gs:// against stand-ins; Azurite needs Node 20
-	$(PYTEST) tests/store/remote/test_clouds.py $(ARGS)
+	$(PYTEST) objects/tests/test_clouds.py $(ARGS)
 
 # Azurite has no package for Python
 .venv-clouds/.ready:
@@ -159,13 +163,15 @@ $(TYPESCRIPT)/node_modules/.ready: $(TYPESCRIPT)/package.json
 	cd $(TYPESCRIPT) && npm install --silent --no-audit --no-fund --no-package-lock --ignore-scripts
 	@touch $@
 
-# What an image can have besides. They are locked together, so that each goes with each.
-IMAGE_EXTRAS := object-storage otel pictures
-IMAGE_ENGINES := milvus
+# What an image has, and what it can have besides. They are locked together, so that each goes with each.
+IMAGE := pyproject.toml --extra serve databases/pyproject.toml encoders/pyproject.toml lab/pyproject.toml
+IMAGE_EXTRAS := milvus object-storage otel pictures
 # Versions that are locked stay where they can; `make lock ARGS=--upgrade` takes the newest. Run it whole:
 # what shares an environment with dev.txt is resolved together with it, in together.txt.
-LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(ARGS)
-DEV := pyproject.toml --extra lab --extra object-storage --extra onnx --extra otel --extra pictures --extra static --group dev
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(ARGS) \
+	--no-emit-package hubless $(foreach ring,$(RINGS),--no-emit-package hubless-$(notdir $(ring)))
+EXTRA = $(addprefix --extra ,$(1))
+DEV := pyproject.toml $(call EXTRA,serve static onnx $(IMAGE_EXTRAS) $(notdir $(filter-out engines/ray,$(RINGS)))) --group dev
 TOGETHER := -c requirements/together.txt
 IN_SERVICE = $$(awk -F== 'NF > 1 {print "--no-emit-package", $$1}' requirements/service.txt)
 lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest
@@ -175,18 +181,20 @@ lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest
 	$(LOCK) $(TOGETHER) --group extras -o requirements/extras.txt
 	$(LOCK) $(TOGETHER) --group stores -o requirements/stores.txt
 	$(LOCK) $(TOGETHER) --group build -o requirements/build.txt
-	$(LOCK) $(TOGETHER) pyproject.toml -o requirements/service.txt
-	$(LOCK) $(TOGETHER) pyproject.toml $(IMAGE_EXTRAS:%=--extra %) $(IMAGE_ENGINES:%=engines/%/pyproject.toml) \
-		--no-emit-package hubless -o requirements/image.txt
+	$(LOCK) $(TOGETHER) $(IMAGE) -o requirements/service.txt
+	$(LOCK) $(TOGETHER) $(IMAGE) $(call EXTRA,$(IMAGE_EXTRAS)) -o requirements/image.txt
 	$(foreach extra,$(IMAGE_EXTRAS),$(LOCK) -c requirements/image.txt pyproject.toml --extra $(extra) \
 		$(IN_SERVICE) -o requirements/image-$(extra).txt$(newline))
-	$(foreach engine,$(IMAGE_ENGINES),$(LOCK) -c requirements/image.txt engines/$(engine)/pyproject.toml \
-		--no-emit-package hubless $(IN_SERVICE) -o requirements/image-$(engine).txt$(newline))
 	rm requirements/image.txt requirements/together.txt
-	$(LOCK) --resolution lowest-direct pyproject.toml clients/python/pyproject.toml --group build -o requirements/lowest.txt
+	$(LOCK) --resolution lowest-direct pyproject.toml --extra serve lab/pyproject.toml clients/python/pyproject.toml \
+		--group build -o requirements/lowest.txt
 	$(foreach group,audit node generators milvus,$(LOCK) --group $(group) -o requirements/$(group).txt$(newline))
 	$(foreach name,$(ADAPTERS),$(LOCK) clients/$(name)/pyproject.toml --group clients/$(name)/pyproject.toml:test \
 		--no-emit-package hubless-client -o requirements/$(name).txt$(newline))
+
+wheels: setup  ## wheels of all distributions, in dist/
+	rm -f dist/*.whl
+	$(foreach each,. $(RINGS) clients/python,(cd $(each) && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/dist)$(newline)	)
 
 sbom: .venv-audit/.ready  ## what the image installs, as CycloneDX, in dist/sbom.cdx.json
 	mkdir -p dist

@@ -15,13 +15,14 @@ TOUCHES = {
     "docs": ("docs/", "mkdocs.yml", *ENVIRONMENTS),
     "extras": (
         *("docs/", "mkdocs.yml", "deploy/", "requirements/extras.txt", *ENVIRONMENTS),
-        *("indexer/hubless/builder/executors.py", "indexer/hubless/measures/projection.py", "indexer/hubless/vectors/"),
-        *("tests/builder/test_ray.py", "tests/docker/test_kubernetes.py", "tests/docs/", "tests/measures/test_umap.py"),
+        *("engines/ray/", "indexer/hubless/builder/executors.py"),
+        *("indexer/hubless/measures/projection.py", "indexer/hubless/vectors/"),
+        *("tests/docker/test_kubernetes.py", "tests/docs/", "tests/measures/test_umap.py"),
         *("tests/search/scores/test_bm25s.py", "tests/vectors/"),
     ),
     "milvus": ("engines/milvus/", "indexer/hubless/search/engines/", "tests/engines/", "requirements/milvus.txt"),
-    "stores": ("databases/", "indexer/hubless/databases/", "requirements/stores.txt", *ENVIRONMENTS),
-    "clouds": ("indexer/hubless/store/remote/", "tests/store/remote/", "tests/support/clouds.py", "Makefile"),
+    "stores": ("databases/", "indexer/hubless/databases.py", "requirements/stores.txt", *ENVIRONMENTS),
+    "clouds": ("objects/", "indexer/hubless/store/addressed.py", "Makefile"),
     **{
         name: (f"clients/{name}/", "clients/python/", "tests/adapters/", f"requirements/{name}.txt", "Makefile")
         for name in ADAPTERS

@@ -38,7 +38,7 @@ import pyarrow as pa
 import hubless
 from benchmarks import harness
 from benchmarks.http_service import PACKAGES, hubless_service
-from hubless.store.remote.mirror import RemoteCatalog
+from hubless_objects.mirror import RemoteCatalog
 
 LABELS = ("old", "new")
 NAME, TINY = "written", "tiny"

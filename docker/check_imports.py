@@ -11,7 +11,7 @@ from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 
-PACKAGES = ("hubless", "hubless_service", "hubless_lab", "hubless_demo")
+PACKAGES = ("hubless", "hubless_service", "hubless_databases", "hubless_encoders", "hubless_lab", "hubless_demo")
 TRIMMED = {"faiss", "fastapi_offline", "numpy", "pyarrow", "pygments", "rich", "scipy", "uvloop"}
 STARTED = {("hubless.cli", "main"), ("hubless_service.app", "create_app"), ("rich.traceback", "Traceback")}
 

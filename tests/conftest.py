@@ -1,7 +1,5 @@
 """What the tests of several parts share: a real catalog, and the real server over it."""
 
-from datetime import timedelta
-
 import pytest
 from support import catalogs
 from support.serving import serving_catalog
@@ -29,27 +27,6 @@ def small_blocks():
     """5 targets by 7 bank queries at a time, reduced in strips; sizes 4 to 15 straddle them."""
     with testing.small_blocks():
         yield
-
-
-@pytest.fixture(scope="session")
-def _object_storage():
-    from support import object_storage  # here, as it takes long to import
-
-    with object_storage.store() as running:
-        yield running
-
-
-@pytest.fixture
-def store(_object_storage, monkeypatch, tmp_path):
-    """An S3 endpoint with an empty bucket. Copies of catalogs are in a folder of the test."""
-    from hubless.store.remote import objects
-
-    _object_storage.empty()
-    for name, value in _object_storage.variables.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("HUBLESS_CACHE", str(tmp_path / "copies"))
-    monkeypatch.setitem(objects.PAUSES, "init_backoff", timedelta(milliseconds=1))
-    return _object_storage
 
 
 @pytest.fixture(scope="session")

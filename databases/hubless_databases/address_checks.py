@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from hubless.databases.addresses import FORMS, DatabaseAddress
 from hubless.errors import InputError
+from hubless_databases.addresses import FORMS, DatabaseAddress
 
 
 def check_options(address: DatabaseAddress, *known: str) -> None:

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from hubless.databases.base import Asking, Database, Page, RowId
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 from hubless_databases.address_checks import check_there
+from hubless_databases.base import Asking, Database, Page, RowId
 from hubless_databases.rows_in_pages import belong, in_pages, metric_of
 
 FIT = "fit"

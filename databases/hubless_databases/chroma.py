@@ -9,10 +9,10 @@ import chromadb
 import numpy as np
 from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT, Settings
 
-from hubless.databases.addresses import DatabaseAddress
-from hubless.databases.base import Asking, Page, RowId
 from hubless.errors import InputError, one_line
 from hubless_databases.address_checks import check_options, check_server
+from hubless_databases.addresses import DatabaseAddress
+from hubless_databases.base import Asking, Page, RowId
 from hubless_databases.beside import DatabaseWithCopies
 from hubless_databases.rows_in_pages import answer_in_python, as_matrix, from_pieces, in_pages, pieces
 

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.databases.addresses import DatabaseAddress
-from hubless.databases.base import PAGE, Asking, Database, Page, RowId
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 from hubless_databases.address_checks import check_options, check_there, chosen
+from hubless_databases.addresses import DatabaseAddress
+from hubless_databases.base import PAGE, Asking, Database, Page, RowId
 from hubless_databases.rows_in_pages import answer_in_python, belong, metric_of
 
 _FITS = "hubless_fits"

@@ -7,10 +7,10 @@ from typing import Any
 
 from qdrant_client import QdrantClient, models
 
-from hubless.databases.addresses import DatabaseAddress
-from hubless.databases.base import PAGE, Asking, Page, RowId
 from hubless.errors import InputError, one_line
 from hubless_databases.address_checks import check_options, check_server, chosen
+from hubless_databases.addresses import DatabaseAddress
+from hubless_databases.base import PAGE, Asking, Page, RowId
 from hubless_databases.beside import DatabaseWithCopies
 from hubless_databases.rows_in_pages import answer_in_python, as_matrix, from_pieces, pieces
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.databases.base import PAGE, RowId, unpacked
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32, F64
+from hubless_databases.base import PAGE, RowId, unpacked
 
 _ROUNDED, _TINY = 1e-3, 1e-300
 """What half precision takes from a vector, as a share of its length."""

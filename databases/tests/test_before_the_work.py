@@ -5,9 +5,9 @@ import pytest
 from support import stores
 
 import hubless
-from hubless.builder import correct as correcting
-from hubless.databases.addresses import open_database
 from hubless.errors import InputError, ZeroVector
+from hubless_databases import correct as correcting
+from hubless_databases.addresses import open_database
 
 
 def corrected(store, address=None, **options):

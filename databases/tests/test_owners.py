@@ -6,8 +6,7 @@ import pytest
 from support import stores
 
 import hubless
-from hubless.builder import correct as correcting
-from hubless.databases import addresses
+from hubless_databases import addresses, correct as correcting
 
 EVERY = pytest.mark.parametrize("store", stores.KINDS, indirect=True)
 

@@ -8,8 +8,8 @@ from support import stores
 from support.tables import Tables
 
 import hubless
-from hubless.databases.addresses import open_database
 from hubless.errors import InputError
+from hubless_databases.addresses import open_database
 from hubless_databases.postgres.pgvector import PgvectorTable
 
 

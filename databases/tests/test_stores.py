@@ -11,10 +11,10 @@ from support.evaluating import EVALUATED
 from typer.testing import CliRunner
 
 import hubless
-from hubless.builder import correct as correcting
 from hubless.cli.application import app
-from hubless.databases.addresses import GROUP, PACKAGE, open_database
 from hubless.errors import HublessError, InputError, how_to_install
+from hubless_databases import correct as correcting
+from hubless_databases.addresses import GROUP, PACKAGE, open_database
 
 
 def correct(store, **options):

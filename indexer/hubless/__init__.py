@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hubless.builder.build import build as build
-    from hubless.builder.correct import correct as correct, publish as publish, undo as undo
-    from hubless.builder.embedding.embed import embed as embed
     from hubless.builder.index import Index as Index, open_index
     from hubless.builder.lifecycle import calibrate as calibrate, merge as merge, refit as refit
     from hubless.builder.offsets import (
@@ -34,12 +32,14 @@ if TYPE_CHECKING:
     from hubless.store.aliases import Alias as Alias
     from hubless.store.bundle import Manifest as Manifest
     from hubless.store.catalog import Catalog as Catalog, VersionInfo as VersionInfo
-    from hubless.store.remote.mirror import RemoteCatalog as RemoteCatalog
+    from hubless_databases.correct import correct as correct, publish as publish, undo as undo
+    from hubless_encoders.embedding.embed import embed as embed
     from hubless_lab.experiments.compare import compare as compare
     from hubless_lab.experiments.evaluate import evaluate as evaluate
     from hubless_lab.experiments.tune import tune as tune
     from hubless_lab.matrices import SimilarityMatrices as SimilarityMatrices
     from hubless_lab.scan.scanning import scan as scan
+    from hubless_objects.mirror import RemoteCatalog as RemoteCatalog
 
     open = open_index
     __version__: str
@@ -57,7 +57,7 @@ _PLACES = {
     "Index": "builder.index.Index",
     "Manifest": "store.bundle.Manifest",
     "Point": "search.results.Point",
-    "RemoteCatalog": "store.remote.mirror.RemoteCatalog",
+    "RemoteCatalog": "hubless_objects.mirror.RemoteCatalog",
     "Results": "search.results.Results",
     "ScoreCorrection": "search.scores.score_correction.ScoreCorrection",
     "SideBySide": "search.results.SideBySide",
@@ -69,9 +69,9 @@ _PLACES = {
     "calibrate": "builder.lifecycle.calibrate",
     "choose_strength": "builder.offsets.choose_strength",
     "compare": "hubless_lab.experiments.compare.compare",
-    "correct": "builder.correct.correct",
+    "correct": "hubless_databases.correct.correct",
     "diagnose": "diagnosing.diagnose.diagnose",
-    "embed": "builder.embedding.embed.embed",
+    "embed": "hubless_encoders.embedding.embed.embed",
     "evaluate": "hubless_lab.experiments.evaluate.evaluate",
     "fuse": "search.scores.fusion.fuse",
     "guaranteed_cut": "measures.confidence.guarantee.guaranteed_cut",
@@ -79,12 +79,12 @@ _PLACES = {
     "offsets": "builder.offsets.offsets",
     "open": "builder.index.open_index",
     "plot_occurrence": "diagnosing.diagnose.plot_occurrence",
-    "publish": "builder.correct.publish",
+    "publish": "hubless_databases.correct.publish",
     "refit": "builder.lifecycle.refit",
     "reindex": "builder.reindex.run.reindex",
     "scan": "hubless_lab.scan.scanning.scan",
     "tune": "hubless_lab.experiments.tune.tune",
-    "undo": "builder.correct.undo",
+    "undo": "hubless_databases.correct.undo",
 }
 """The module of each public name. It is imported when it is first used: `import hubless` reads nothing heavy.
 
@@ -99,13 +99,9 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'hubless' has no attribute {name!r}")
     module, _, attribute = _PLACES[name].rpartition(".")
-    package, _, ring = module.partition(".")[0].partition("_")
-    try:
+    ring = module.partition(".")[0].partition("_")[2]
+    with import_module("hubless.errors").installed(f"hubless.{name}", ring or "collections"):
         found = globals()[name] = getattr(import_module(module if ring else f"hubless.{module}"), attribute)
-    except ModuleNotFoundError as error:
-        if not ring or error.name != f"{package}_{ring}":
-            raise
-        raise import_module("hubless.errors").not_installed(f"hubless.{name}", ring) from None
     return found
 
 

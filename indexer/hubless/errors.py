@@ -6,15 +6,36 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from importlib.metadata import requires
+from importlib.metadata import PackageNotFoundError, entry_points, requires
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
 
 def how_to_install(extra: str, package: str = "hubless") -> str:
-    """Return the line that installs what an extra of our package asks for. It does not name ours: no index has it."""
-    needed = [each.partition(";")[0] for each in requires(package) or () if f"extra == '{extra}'" in each]
-    return " ".join(["pip install", *map(repr, needed)])
+    """Return the line that installs what an extra of a package of ours asks for, also through another of ours.
+
+    It does not name what is installed of ours: no index has it.
+    """
+    return " ".join(["pip install", *map(repr, _asked(extra, package))])
+
+
+_OURS = re.compile(r"(hubless[\w-]*)\[(.*)\]")
+
+
+def _asked(extra: str, package: str) -> Iterator[str]:
+    try:
+        lines = requires(package) or ()
+    except PackageNotFoundError:
+        yield f"{package}[{extra}]"
+        return
+    for line in lines:
+        if f"extra == '{extra}'" in line:
+            if ours := _OURS.match(line):
+                for inner in ours[2].split(","):
+                    yield from _asked(inner, ours[1])
+            else:
+                yield line.partition(";")[0]
 
 
 TAKEN: ContextVar[Mapping[str, str] | None] = ContextVar("taken", default=None)
@@ -71,11 +92,32 @@ def _restored(kind: type[HublessError], args: tuple[Any, ...], state: dict[str, 
     return error
 
 
-def not_installed(name: str, ring: str) -> HublessError:
-    """Return what is raised where something of another ring, such as `lab`, is used that is not installed."""
-    return HublessError(
-        f'{name} is of hubless-{ring}, which is not installed: `pip install "hubless[{ring}]"` brings it'
-    )
+def not_installed(name: str, extra: str, needs: str = "") -> HublessError:
+    """Return what is raised where something is used that an extra brings: of a ring such as `lab`, or by a package."""
+    lacking = f"needs {needs}" if needs else f"is of hubless-{extra}"
+    return HublessError(f'{name} {lacking}, which is not installed: `pip install "hubless[{extra}]"` brings it')
+
+
+@contextmanager
+def installed(name: str, extra: str) -> Iterator[None]:
+    """Turn an import that fails, as a package is missing, into an error that says which extra brings it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "hubless").partition(".")[0]
+        if find_spec(package) is not None:
+            raise
+        raise not_installed(name, extra, "" if package == f"hubless_{extra}" else package) from None
+
+
+def brought(group: str, name: str, shown: str, ring: str) -> Any:
+    """Load what a package brings under a name of the entry points `hubless.GROUP`.
+
+    Raises `HublessError` if there is none: what is `shown` to the user is of this ring, which is not installed.
+    """
+    for entry in entry_points(group=f"hubless.{group}", name=name):
+        return entry.load()
+    raise not_installed(shown, ring)
 
 
 class InputError(HublessError, ValueError):

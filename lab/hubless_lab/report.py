@@ -22,13 +22,13 @@ from hubless.measures.labels import Labels
 from hubless.measures.projection import Projection, check_method, project
 from hubless.store.durable import replace_text
 from hubless.vectors.files import Vectors
-from hubless.vectors.images import image_of, is_image
 from hubless.vectors.sources import in_memory, sample
 from hubless_lab.experiments.abstain import Abstention, abstain
 from hubless_lab.experiments.compare import compare
 from hubless_lab.experiments.comparisons import Comparison, comparison_table
 from hubless_lab.experiments.methods import Method, Methods, as_methods
 from hubless_lab.experiments.trials import open_labelled
+from hubless_lab.shown_images import image_of, is_image
 
 _PACKAGE = "hubless_lab"
 """That has the templates."""

@@ -9,8 +9,8 @@ from support.hubs import pairs, planted, unit
 
 from hubless.diagnosing.gallery import open_gallery
 from hubless.errors import InputError
-from hubless.vectors.images import image_of
 from hubless_lab.report import make_report
+from hubless_lab.shown_images import image_of
 
 COUNT = 120
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACw="

@@ -27,7 +27,10 @@ def serve(
     Every option is also an environment variable, such as HUBLESS_PORT. More
     settings, such as HUBLESS_READ_KEYS or HUBLESS_LOG_LEVEL, have no option: see docs/settings.md.
     """
-    from hubless_service.start import start
+    from hubless.errors import installed
+
+    with installed("hubless serve", "serve"):
+        from hubless_service.start import start
 
     settings = {"catalog": catalog, "host": host, "port": port, "workers": workers, "pictures": pictures}
     start(settings, announce_json=json_)

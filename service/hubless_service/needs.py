@@ -4,6 +4,8 @@ from importlib.metadata import PackageNotFoundError, requires, version
 
 from packaging.requirements import Requirement
 
+EXTRAS = ("", "collections", "serve")
+
 
 def unmet(distribution: str = "hubless") -> str | None:
     """Return a sentence on the first dependency that is missing, too old or too new; None if all are right."""
@@ -12,7 +14,8 @@ def unmet(distribution: str = "hubless") -> str | None:
     except PackageNotFoundError:  # run from its sources, which ask for nothing
         return None
     for requirement in map(Requirement, asked):
-        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+        marker = requirement.marker
+        if marker is not None and not any(marker.evaluate({"extra": extra}) for extra in EXTRAS):
             continue
         needed = f"{requirement.name}{requirement.specifier}"
         try:

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from hubless import Catalog
 from hubless.errors import HublessError, InputError, storage_errors
 from hubless.kernels.quota import raise_descriptors
+from hubless.store.addressed import at_address
 from hubless.store.durable import make_folder
 from hubless.store.query_sample import SampleWriter
-from hubless.store.remote.objects import Objects
 from hubless_service.access.keys import Keys
 from hubless_service.needs import unmet
 from hubless_service.observing.logs import configure
@@ -71,7 +71,7 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     try:
         settings = Settings(**{name: value for name, value in options.items() if value is not None})
         if settings.address is not None:
-            Objects(settings.address)  # says if its package is not installed
+            at_address(settings.address, settings.folder)  # says if its package is not installed
         Keys(settings)
         if settings.query_sample:
             SampleWriter(settings.query_sample)

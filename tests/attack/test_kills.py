@@ -8,12 +8,9 @@ import httpx
 import pytest
 from support import small
 from support.disks import disk, remount
-from support.object_storage import ADDRESS
 from support.server_process import command_line, launched, served
 from support.serving import wait_until_ready
 from support.until import until
-
-from hubless.store.remote.mirror import RemoteCatalog
 
 pytestmark = pytest.mark.slow  # it starts and ends servers for a minute; `make attack` runs it
 
@@ -137,13 +134,6 @@ def test_workers_over_a_read_only_catalog_count_together(tmp_path):
         small.build(path / "catalog", "photos")
         remount(path, "ro")
         count(path / "catalog")
-
-
-def test_workers_over_a_bucket_count_together(store, tmp_path):
-    mirror = RemoteCatalog(ADDRESS, tmp_path / "builds")
-    made = small.build(tmp_path / "builds", "photos")
-    mirror.push("photos", made.version, mirror.tag("photos"))
-    count(ADDRESS, cache=tmp_path / "cache")
 
 
 def count(catalog, **settings):

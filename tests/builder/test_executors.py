@@ -6,8 +6,9 @@ from support import executing as work, jobs
 from support.segments import unnamed
 
 import hubless
+from hubless import errors
 from hubless.builder import executors
-from hubless.errors import InputError, StorageError
+from hubless.errors import CollectionNotFound, InputError, StorageError
 from hubless.kernels import sharding
 from hubless.kernels.sharding import on_executor, over_shards
 from hubless.vectors.sources import SharedVectors
@@ -36,7 +37,7 @@ def shared(tmp_path):
 
 @pytest.fixture(autouse=True)
 def stand_in(monkeypatch):
-    monkeypatch.setattr(executors, "RayExecutor", work.InShards)
+    monkeypatch.setattr(executors, "brought", lambda *_: work.InShards)
 
 
 @pytest.mark.parametrize(("correction", "parameters"), METHODS)
@@ -82,6 +83,15 @@ def test_unknown_executors_are_refused(tmp_path, name):
     with pytest.raises(InputError, match="executor: expected"):
         hubless.build(tmp_path, "all", targets, bank, executor=name)
     assert not list(tmp_path.iterdir())
+
+
+def test_ray_without_its_package_says_which_line_brings_it(tmp_path, monkeypatch):
+    monkeypatch.undo()  # the stand-in
+    monkeypatch.setattr(errors, "entry_points", lambda **_: ())
+    with pytest.raises(hubless.HublessError, match=r'^executor ray://h:1 is of hubless-ray.*"hubless\[ray\]"'):
+        work.offsets_built(tmp_path, "ray://h:1", "nnn", {"k": 16})
+    with pytest.raises(CollectionNotFound):  # nothing was published
+        hubless.Catalog(tmp_path).current("all")
 
 
 def test_a_job_names_its_executor(tmp_path):

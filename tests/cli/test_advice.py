@@ -124,14 +124,19 @@ def test_options_that_the_library_names_are_those_of_a_command_beside_them():
                 assert option in [each for one in application._command(command).params for each in one.opts]
 
 
-PROJECTS = [
-    tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8"))["project"] for folder in ("", "databases")
+PROJECTS = [tomllib.loads((ROOT / path).read_text("utf-8"))["project"] for path in tracked("*pyproject.toml")]
+EXTRAS = [
+    (project["name"], *extra) for project in PROJECTS for extra in project.get("optional-dependencies", {}).items()
 ]
 
 
 @pytest.mark.parametrize(
     ("package", "extra"),
-    [(project["name"], extra) for project in PROJECTS for extra in project["optional-dependencies"]],
+    [(package, extra) for package, extra, (first, *_) in EXTRAS if not re.match(r"hubless-\w+>|hubless\[serve", first)],
 )
-def test_extra_is_installed_by_what_it_asks_for(package, extra):
+def test_extra_is_installed_by_what_it_asks_for_also_through_a_ring(package, extra):
     assert re.fullmatch(r"pip install( '(?!hubless)[^']+')+", how_to_install(extra, package))
+
+
+def test_extra_of_a_package_that_is_not_installed_is_named_itself():
+    assert how_to_install("gpu", "hubless-gpu") == "pip install 'hubless-gpu[gpu]'"

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 from support import small
-from support.photos import build_photos, solid
+from support.photos import built_photos, solid
 from support.serving import serving_catalog
 
 DROP = """bytes => {
@@ -18,10 +18,10 @@ DROP = """bytes => {
 @pytest.fixture(scope="module")
 def pictured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("photos")
-    catalog = build_photos(folder)
-    small.build(catalog, "unpictured")
-    with serving_catalog(catalog, pictures=folder / "shown") as url:
-        yield url
+    with built_photos(folder) as catalog:
+        small.build(catalog, "unpictured")
+        with serving_catalog(catalog, pictures=folder / "shown") as url:
+            yield url
 
 
 def expect_shown(pictures, count):

@@ -27,12 +27,13 @@ CODE = r"(?ms)^ *(?:```|~~~).*?^ *(?:```|~~~)|`[^`\n]+(?:\n[^`\n]+)?`|<(code|pre
 PROSE = r"hubless [a-z]+(?: [a-z]+)?(?: --[a-z-]+(?:[ =][\w./:=-]*\w)?)+"
 SOURCES = tracked(
     "*.md",
-    "demo/*.py",
     "indexer/*.py",
     "lab/*.py",
     "service/*.py",
     "engines/*.py",
     "databases/hubless_databases/*.py",
+    "encoders/hubless_encoders/*.py",
+    "objects/hubless_objects/*.py",
     "clients/*.py",
     "console/*.js",
     "deploy/*",

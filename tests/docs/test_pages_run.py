@@ -21,6 +21,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROO
 QUICK = {"README", "quickstart", "cli", "http", "python", "clients/python"}
 """What people read first. The others take three minutes together, some in environments of their own."""
 BUILD = "hubless build --catalog catalog --collection photos --targets images.npy --query-bank captions.npy"
+USUAL = ("hubless[serve]", "hubless-lab")
 INSTALLS = re.compile(r"\b(pip|npm) install ")
 FIRST = re.compile(r"(?m)^(?:\w+=\S+ )*(hubless |pip install (?:[^\n]* )?'?\.(?!/))")
 """The first command that is hubless or installs it."""
@@ -178,15 +179,16 @@ GIVEN = {
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheels")
-    build(ROOT, folder)
+    for project in (ROOT, ROOT / "lab"):
+        build(project, folder)
     return folder
 
 
 @pytest.fixture(scope="session")
 def plain(wheels, tmp_path_factory):
-    """The environment of a reader who has installed hubless and nothing else."""
+    """The environment of a reader who has installed the service and the lab, and nothing else."""
     made = Environment.create(tmp_path_factory.mktemp("plain") / "environment", wheels, locked())
-    made.install("hubless")
+    made.install(*USUAL)
     return made
 
 
@@ -218,7 +220,7 @@ def programs(page, plain, wheels, folder):
     made = Environment.create(folder.with_name("environment"), wheels, locked(client))
     first = FIRST.search(shell)
     if not client and (first is None or first[1] == "hubless "):
-        made.install("hubless")
+        made.install(*USUAL)
     for tool in ("node", "npm"):
         if where := shutil.which(tool):
             (made.home / "bin" / tool).symlink_to(where)

@@ -4,9 +4,10 @@ import pickle
 import numpy as np
 import pytest
 
-from hubless.encoders import ENCODERS, BagOfWords, load_encoder
+from hubless.encoders import BESIDE, ENCODERS, BagOfWords, load_encoder
 from hubless.errors import InputError, UnknownWords, ZeroVector
 
+KNOWN = [*ENCODERS, *BESIDE]
 WORDS = ["open", "file", "read", "line"]
 ROWS = np.array([[1, 0, 0], [0, 2, 0], [0, 0, 3], [-1, 0, 0]], dtype=np.float32)
 
@@ -85,8 +86,8 @@ def change(folder, **members):
 @pytest.mark.parametrize(
     ("members", "problem"),
     [
-        ({"type": "transformer"}, f"type: expected one of {', '.join(ENCODERS)}, got 'transformer'"),
-        ({"type": None}, f"type: expected one of {', '.join(ENCODERS)}, got None"),
+        ({"type": "transformer"}, f"type: expected one of {', '.join(KNOWN)}, got 'transformer'"),
+        ({"type": None}, f"type: expected one of {', '.join(KNOWN)}, got None"),
         ({"type": ["bag-of-words"]}, "type: expected one of bag-of-words"),
         ({"tokeniser": "other-2"}, "tokeniser: expected 'identifier-words-1', got 'other-2'"),
         ({"vocabulary": {"open": 0}}, "vocabulary: expected a list of words"),

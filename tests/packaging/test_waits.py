@@ -1,9 +1,8 @@
 """Tests that wait leave the processor to what they wait for; on two cores a busy loop made others fail."""
 
 import ast
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from support.size import ROOT, tracked
 
 
 def is_busy(node):
@@ -12,10 +11,9 @@ def is_busy(node):
 
 def test_no_test_waits_in_a_busy_loop():
     busy = [
-        f"{path.relative_to(ROOT)}:{node.lineno}: sleep, or take support.until"
-        for tests in ("tests", "databases/tests", "lab/tests", "demo/tests")
-        for path in (ROOT / tests).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        f"{path}:{node.lineno}: sleep, or take support.until"
+        for path in tracked("tests/*.py", "*/tests/*.py")
+        for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8")))
         if is_busy(node)
     ]
     assert busy == []

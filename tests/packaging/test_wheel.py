@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from hubless.errors import how_to_install
+from hubless.errors import how_to_install, installed
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = ROOT / "clients"
@@ -20,12 +20,14 @@ PROJECTS = {
         {
             "hubless": ROOT / "indexer",
             "hubless_service": ROOT / "service",
-            "hubless_lab": ROOT / "lab",
-            "hubless_demo": ROOT / "demo",
         },
     ),
+    "hubless_lab": (ROOT / "lab", {"hubless_lab": ROOT / "lab", "hubless_demo": ROOT / "lab"}),
     "hubless_milvus": (ROOT / "engines" / "milvus", {"hubless_milvus": ROOT / "engines" / "milvus"}),
     "hubless_databases": (ROOT / "databases", {"hubless_databases": ROOT / "databases"}),
+    "hubless_encoders": (ROOT / "encoders", {"hubless_encoders": ROOT / "encoders"}),
+    "hubless_objects": (ROOT / "objects", {"hubless_objects": ROOT / "objects"}),
+    "hubless_ray": (ROOT / "engines" / "ray", {"hubless_ray": ROOT / "engines" / "ray"}),
     "hubless_client": (CLIENTS / "python", {"hubless_client": CLIENTS / "python"}),
     "langchain_hubless": (CLIENTS / "langchain", {"langchain_hubless": CLIENTS / "langchain"}),
     "llama_index_vector_stores_hubless": (CLIENTS / "llama-index", {"llama_index": CLIENTS / "llama-index"}),
@@ -105,7 +107,9 @@ def test_metadata_promises_no_system_that_the_code_does_not_run_on(built):
     assert systems == (posix if built[0] == "hubless" else [])
 
 
-@pytest.mark.parametrize("name", ["hubless", "hubless_client", "hubless_milvus", "hubless_databases"])
+@pytest.mark.parametrize(
+    "name", ["hubless", "hubless_client", "hubless_milvus", "hubless_databases", "hubless_encoders", "hubless_objects"]
+)
 def test_package_says_its_version(name):
     stated = tomllib.loads((PROJECTS[name][0] / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     assert import_module(name).__version__ == stated
@@ -127,16 +131,37 @@ def test_extra_is_added_to_what_is_installed_without_an_index_that_has_hubless()
     assert "already satisfied: opentelemetry-sdk" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("missing", "used", "told"),
-    [
-        ("fcntl", "open", "hubless runs on Linux and macOS"),
-        ("hubless_lab", "evaluate", "hubless.evaluate is of hubless-lab, which is not installed: `pip install"),
-    ],
-)
-def test_first_use_says_what_is_missing(missing, used, told):
-    code = f"import sys; sys.modules[{missing!r}] = None; import hubless; hubless.{used}"
+LACKING = {
+    "hubless_lab": ("hubless.evaluate", "is of hubless-lab", "lab"),
+    "hubless_databases": ("hubless.correct", "is of hubless-databases", "databases"),
+    "hubless_objects": ("hubless.RemoteCatalog", "is of hubless-objects", "objects"),
+    "scipy": ("hubless.evaluate", "needs scipy", "lab"),
+    "pydantic": ("hubless.Index", "needs pydantic", "collections"),
+    "typer": ("the command hubless", "needs typer", "collections"),
+    "pydantic_settings": ("hubless serve", "needs pydantic_settings", "serve"),
+}
+
+
+@pytest.mark.parametrize("missing", LACKING)
+def test_first_use_says_in_one_line_which_extra_brings_what_is_missing(missing):
+    used, lacking, extra = LACKING[missing]
+    calls = "import hubless; " + used if "." in used else "from hubless.__main__ import main; main()"
+    code = f"import sys; sys.modules[{missing!r}] = None; sys.argv[1:] = ['serve']; {calls}"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ended.returncode != 0
-    assert f"HublessError: {told}" in ended.stderr
+    told = f'{used} {lacking}, which is not installed: `pip install "hubless[{extra}]"` brings it\n'
+    start = "hubless.errors.HublessError: " if "." in used else "error: "
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.endswith(start + told)
+    assert "." in used or ended.stderr == start + told
     assert "ModuleNotFoundError" not in ended.stderr
+
+
+def test_first_use_says_on_which_systems_it_runs():
+    code = "import sys; sys.modules['fcntl'] = None; import hubless; hubless.open"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "HublessError: hubless runs on Linux and macOS" in ended.stderr
+
+
+def test_import_that_fails_for_another_reason_is_shown_as_it_is():
+    with pytest.raises(ModuleNotFoundError, match=r"hubless\.no_such"), installed("hubless.x", "collections"):
+        import_module("hubless.no_such")

@@ -11,8 +11,7 @@ import pytest
 from PIL import Image
 from support import small
 from support.contract import problem
-from support.model_pairs import COLOURS, DIM
-from support.photos import build_photos, in_base64, solid
+from support.photos import COLOURS, DIM, built_photos, in_base64, solid
 from support.serving import serving_catalog
 from typer.testing import CliRunner
 
@@ -28,10 +27,10 @@ QUERY, BATCH = "/v1/collections/photos/query", "/v1/collections/photos/query/bat
 def catalog(tmp_path_factory):
     """The pictures, and collections whose encoder takes texts only, or that have none."""
     folder = tmp_path_factory.mktemp("pictures")
-    catalog = build_photos(folder)
-    small.build(catalog, "words", encoder=small.encoder())
-    small.build(catalog, "numbers")
-    return catalog
+    with built_photos(folder) as catalog:
+        small.build(catalog, "words", encoder=small.encoder())
+        small.build(catalog, "numbers")
+        yield catalog
 
 
 @pytest.fixture(scope="module")

@@ -1,30 +1,25 @@
 """Pictures are weighed before the work, at every door, and none holds up what is smaller."""
 
 import re
-import shutil
-import struct
 import threading
-import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
 from PIL import Image, ImageFile
+from support.bombs import BOMBS, png
 from support.contract import problem
-from support.model_pairs import DIM
-from support.photos import build_photos, in_base64, solid
+from support.photos import DIM, built_photos, in_base64, solid
 from support.server_process import served
 from support.serving import serving_catalog
 from typer.testing import CliRunner
 from uvicorn.protocols.http import httptools_impl
 
-import hubless
 from hubless.cli.application import app
-from hubless.encoders.onnx_model import OnnxModel
-from hubless.encoders.onnx_pictures import PictureGraph
+from hubless.encoders import Endpoint
 from hubless.errors import InputError, TextRefused
-from hubless.vectors.readers.pictures import picture_facts, read_picture, sound_content, thumbnail_of
+from hubless.vectors.readers.pictures import read_picture, sound_content, thumbnail_of
 from hubless_service.routes import thumbnails
 from hubless_service.searching import encoding
 
@@ -33,39 +28,14 @@ BATCH = f"{QUERY}/batch"
 SHOWN = "/v1/collections/photos/pictures"
 
 
-def chunk(name, data=b""):
-    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-
-def png(width, height, *chunks, data=b""):
-    """A PNG that says that it is so large; without data it cannot be decoded."""
-    said = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    between = b"".join(chunks)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", said) + between + chunk(b"IDAT", zlib.compress(data, 1))
-
-
-BOMBS = {
-    "line": (png(1, 40_000_000), "sides of which one is at most 200 times as long as the other, got 1 × 40000000"),
-    "row": (png(500_000, 100), "sides of which one is at most 200 times as long as the other, got 500000 × 100"),
-    "square": (png(8000, 6251), "a picture of at most 50,000,000 pixels, got 8000 × 6251"),
-    "larger": (png(40_000, 40_000), "a picture of at most 50,000,000 pixels, got more"),
-    "webp": (
-        bytes.fromhex("524946461a000000574542505650384c0e0000002f9e5bde06071011fd0f4444ff03"),
-        "a picture of at most 20,000,000 pixels, got 7071 × 7034",
-    ),
-    "parts": (png(9, 9, *[chunk(b"abCd")] * 999), "a picture as JPEG, PNG, WebP or GIF, got one of too many parts"),
-}
-"""Files of some bytes, and what is said of them."""
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("photos")
-    build_photos(folder)
-    Image.new("RGB", (2001, 2000), "red").save(folder / "shown/large.png")
-    for name, (content, _) in BOMBS.items():
-        (folder / f"shown/{name}.png").write_bytes(content)
-    return folder
+    with built_photos(folder):
+        Image.new("RGB", (2001, 2000), "red").save(folder / "shown/large.png")
+        for name, (content, _) in BOMBS.items():
+            (folder / f"shown/{name}.png").write_bytes(content)
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -88,14 +58,6 @@ def of_library(read):
     return door
 
 
-def of_embed(path, folder, tmp_path, **_):
-    source = tmp_path / "source"
-    source.mkdir()
-    for each in (path, path.with_name("red.png")):
-        shutil.copy(each, source)
-    return hubless.embed(source, folder / "encoder.json", tmp_path / "out").skipped_file.read_text()
-
-
 def of_command(path, folder, **_):
     given = ["query", "--catalog", folder / "catalog", "--collection", "photos", "--image", path]
     return str(CliRunner().invoke(app, [*map(str, given)]).exception)
@@ -111,8 +73,7 @@ def of_http(path, body):
 
 
 DOORS = {
-    **{read.__name__: of_library(read) for read in (read_picture, thumbnail_of, picture_facts, sound_content)},
-    "embed": of_embed,
+    **{read.__name__: of_library(read) for read in (read_picture, thumbnail_of, sound_content)},
     "command": of_command,
     "thumbnail": of_thumbnail,
     "query": of_http(QUERY, lambda query: query),
@@ -123,19 +84,19 @@ DOORS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 @pytest.mark.parametrize("door", DOORS)
-def test_bomb_is_refused_by_its_head_at_every_door(door, name, folder, client, tmp_path, caplog, monkeypatch):
+def test_bomb_is_refused_by_its_head_at_every_door(door, name, folder, client, caplog, monkeypatch):
     load = ImageFile.ImageFile.load
     monkeypatch.setattr(ImageFile.ImageFile, "load", lambda self: load(self) if self.width < 100 else 1 / 0)
     path = folder / f"shown/{name}.png"
-    assert BOMBS[name][1] in DOORS[door](path, folder=folder, client=client, tmp_path=tmp_path, caplog=caplog)
+    assert BOMBS[name][1] in DOORS[door](path, folder=folder, client=client, caplog=caplog)
 
 
 @pytest.fixture
 def decoded(monkeypatch):
     """What was decoded for the encoder."""
     made = []
-    true = PictureGraph.picture_input
-    monkeypatch.setattr(PictureGraph, "picture_input", lambda *given: made.append(true(*given)) or made[-1])
+    true = Endpoint.picture_input
+    monkeypatch.setattr(Endpoint, "picture_input", lambda *given: made.append(true(*given)) or made[-1])
     return made
 
 
@@ -154,14 +115,14 @@ def test_pictures_of_a_request_are_weighed_together(client, monkeypatch, decoded
 
 
 def test_each_picture_is_decoded_once_where_the_encoder_refuses_one(client, monkeypatch, decoded):
-    true = OnnxModel.encode_pictures
+    true = Endpoint.encode_pictures
 
     def encode_pictures(encoder, inputs, seconds):
         if any(each is decoded[-1] for each in inputs):
             raise TextRefused("picture", "another", "this one")
         return true(encoder, inputs, seconds)
 
-    monkeypatch.setattr(OnnxModel, "encode_pictures", encode_pictures)
+    monkeypatch.setattr(Endpoint, "encode_pictures", encode_pictures)
     queries = [{"image": in_base64(solid("red"))}] * 12
     answer = client.post(BATCH, json={"queries": queries})
     assert "queries[7].image: expected another, got this one" in problem(answer, code="text_refused")
@@ -172,7 +133,7 @@ def test_texts_and_small_pictures_pass_what_takes_long(client, folder, monkeypat
     """Neither pictures at the encoder nor a large thumbnail hold them up; what nobody waits for is not begun."""
     monkeypatch.setattr(httptools_impl, "HIGH_WATER_LIMIT", 0)  # as if the bodies were large
     go_on, begun, made = threading.Event(), threading.Semaphore(0), []
-    vectors = PictureGraph.vectors
+    encode = Endpoint.encode_pictures
 
     def slowly(work):
         begun.release()
@@ -184,7 +145,7 @@ def test_texts_and_small_pictures_pass_what_takes_long(client, folder, monkeypat
         large = Path(file.name).stem == "large"
         return slowly(lambda: thumbnail_of(file, pixels)) if large else thumbnail_of(file, pixels)
 
-    monkeypatch.setattr(PictureGraph, "vectors", lambda *given: slowly(lambda: vectors(*given)))
+    monkeypatch.setattr(Endpoint, "encode_pictures", lambda *given: slowly(lambda: encode(*given)))
     monkeypatch.setattr(thumbnails, "thumbnail_of", thumbnail)
     with ThreadPoolExecutor(9) as others:
         image = {"image": in_base64(solid("red"))}

@@ -3,8 +3,7 @@
 import httpx
 import numpy as np
 import pytest
-from support.model_pairs import DIM
-from support.photos import IDS, build_photos, in_base64, solid
+from support.photos import DIM, IDS, built_photos, in_base64, solid
 from support.serving import serving_catalog
 
 USUAL = 0.5
@@ -45,7 +44,8 @@ def request_of(field, asked, given):
 
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory):
-    return build_photos(tmp_path_factory.mktemp("photos"), strength=USUAL)
+    with built_photos(tmp_path_factory.mktemp("photos"), strength=USUAL) as catalog:
+        yield catalog
 
 
 @pytest.mark.parametrize(

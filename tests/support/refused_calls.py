@@ -347,8 +347,8 @@ if __name__ == "__main__":
     from hubless.search.collection import open_collection
     from hubless.search.transaction import WritableCollection
     from hubless.search.writes import Put
-    from hubless.store.remote import objects
-    from hubless.store.remote.mirror import RemoteCatalog
+    from hubless_objects import objects
+    from hubless_objects.mirror import RemoteCatalog
 
     small.vectors(1, 0)
     main(Path(sys.argv[1]), int(sys.argv[2]))

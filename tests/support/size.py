@@ -26,8 +26,9 @@ from hubless_service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 LIBRARY, SERVICE, DATABASES = "indexer/hubless", "service/hubless_service", "databases/hubless_databases"
-LAB, DEMO = "lab/hubless_lab", "demo/hubless_demo"
-RINGS = (LIBRARY, SERVICE, DATABASES, LAB, DEMO)
+ENCODERS, LAB, DEMO = "encoders/hubless_encoders", "lab/hubless_lab", "lab/hubless_demo"
+OBJECTS, RAY = "objects/hubless_objects", "engines/ray/hubless_ray"
+RINGS = (LIBRARY, SERVICE, DATABASES, ENCODERS, LAB, DEMO, OBJECTS, RAY)
 COUNTED = {token.NAME, token.OP, token.NUMBER, token.STRING}
 WAYS = {
     "query": [["--vectors", "q.npy"]],
@@ -168,12 +169,18 @@ def size():
         "library": tokens_of(LIBRARY),
         "service": tokens_of(SERVICE),
         "databases": tokens_of(DATABASES),
+        "encoders": tokens_of(ENCODERS),
+        "objects": tokens_of(OBJECTS),
+        "ray": tokens_of(RAY),
         "lab": tokens_of(LAB),
         "demo": tokens_of(DEMO),
         "tests": tokens_of("tests"),
         "tests_of_databases": tokens_of("databases/tests"),
-        "tests_of_lab": tokens_of("lab/tests"),
-        "tests_of_demo": tokens_of("demo/tests"),
+        "tests_of_encoders": tokens_of("encoders/tests"),
+        "tests_of_objects": tokens_of("objects/tests"),
+        "tests_of_ray": tokens_of("engines/ray/tests"),
+        "tests_of_lab": tokens_of("lab/tests") - tokens_of("lab/tests/demo"),
+        "tests_of_demo": tokens_of("lab/tests/demo"),
         "words": words(),
         "settings": len(Settings.model_fields),
         "knobs": sum(given) + sum(len(settable(words, command)) for words, command in called.items()),

@@ -7,7 +7,7 @@ rights; only the function that reads the query bank runs with its owner's.
 import numpy as np
 from psycopg import sql
 
-from hubless.databases.base import Asking, unpacked
+from hubless_databases.base import Asking, unpacked
 from hubless_databases.postgres.pg_table import BANK, Chosen, PgRun, PgTable
 from hubless_databases.postgres.session import Name, PgSession
 

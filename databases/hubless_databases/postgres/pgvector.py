@@ -6,11 +6,11 @@ from typing import Any
 import psycopg
 from psycopg import errors, sql
 
-from hubless.databases.addresses import DatabaseAddress
-from hubless.databases.base import PAGE, Asking, Database, Page, RowId, unpacked
 from hubless.errors import EngineError, InputError, one_line
 from hubless.vectors.arrays import F32
 from hubless_databases.address_checks import check_options
+from hubless_databases.addresses import DatabaseAddress
+from hubless_databases.base import PAGE, Asking, Database, Page, RowId, unpacked
 from hubless_databases.postgres.checks import (
     check_ids,
     check_kind,

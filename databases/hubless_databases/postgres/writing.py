@@ -6,8 +6,8 @@ from secrets import token_hex
 
 from psycopg import sql
 
-from hubless.databases.base import RowId
 from hubless.vectors.arrays import F32
+from hubless_databases.base import RowId
 from hubless_databases.postgres.confidence import drop_confidence
 from hubless_databases.postgres.functions import drop_functions, make_stale
 from hubless_databases.postgres.pg_table import BANK, FITS, Chosen, PgRun, PgTable

@@ -20,10 +20,10 @@ from hubless.knn.aims import RECALL
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH
+from hubless.store.addressed import working
 from hubless.store.bundle import DecidedStrength, Manifest
 from hubless.store.catalog import Catalog
 from hubless.store.names import check_name
-from hubless.store.remote.mirror import working
 from hubless.vectors.arrays import check_between
 from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors

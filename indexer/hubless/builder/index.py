@@ -36,9 +36,9 @@ from hubless.search.parts import Parts
 from hubless.search.transaction import Transaction, WritableCollection, open_written
 from hubless.search.writes import Put, Remove, Write
 from hubless.store import bundle
+from hubless.store.addressed import readable
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
-from hubless.store.remote.mirror import readable
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_TARGETS, Metric, check_metric

@@ -322,8 +322,8 @@ def refit(
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
             prior = before.target_prior if clicks is None else None
             recipe.check_inputs(bank, prior, column, clicks=clicks)
-            held = rows.contents.held(staged.folder)
-            labels = labels_of(relevant, items, bank.queries.shape[0], rows.contents.ids, bank_order is not None)
+            held = rows.held(staged.folder)
+            labels = labels_of(relevant, items, bank.queries.shape[0], rows.ids, bank_order is not None)
             targets = rows.vectors(staged.folder)
             vectors = refit_vectors(
                 rows,

@@ -21,9 +21,9 @@ ADDED = "hubless.commands"
 PANELS = {
     "Commands": {
         "diagnose": ("cli.hubs:diagnose_command", "Find out without labels whether hubness hurts."),
-        "correct": ("cli.build:correct_command", "Correct the vectors of a database where they are."),
+        "correct": ("databases", "Correct the vectors of a database where they are."),
         "log": ("cli.log:log_command", "Correct any search by its log, without vectors."),
-        "embed": ("cli.embed:embed_command", "Make vectors of pictures, texts or source files."),
+        "embed": ("encoders", "Make vectors of pictures, texts or source files."),
         "build": ("cli.build:build_command", "Build a new version of a collection and make it current."),
         "query": ("cli.query:query_command", "Search a collection by vectors, words, pictures or a target."),
     },

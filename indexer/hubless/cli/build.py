@@ -8,22 +8,17 @@ from typing import Annotated, Any
 import typer
 
 import hubless
-from hubless.builder.build import build
-from hubless.builder.correct import INTO, correct, undo
 from hubless.builder.recipe import read_correction
 from hubless.cli.options import (
     SET,
-    BankOption,
     CatalogOption,
     CollectionOption,
     JsonOption,
     MetricOption,
-    SetOption,
     VersionOption,
     check_choice,
     parameters_of,
     read_settings,
-    refuse,
 )
 from hubless.cli.printing import beside_chance, empty_table, facts, print_json, print_table, warn
 from hubless.corrections import CORRECTIONS, correction as make_correction, is_given
@@ -31,7 +26,6 @@ from hubless.errors import InputError
 from hubless.knn import INDEXES
 from hubless.search.engines.external import engine, engine_names
 from hubless.store.bundle import ClicksRecord, ConfidenceRecord, DecidedStrength, PriorRecord
-from hubless.vectors.comparing import Metric
 
 _INDEXES = ("auto", *INDEXES)
 EXAMPLE = 40
@@ -280,65 +274,3 @@ def _print_payload(collection: hubless.Collection) -> None:
 def _pairs(values: dict[str, Any]) -> str:
     shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in values.items()}
     return ", ".join(f"{key} {value}" for key, value in shown.items())
-
-
-_GIVEN = (
-    "catalog",
-    "collection",
-    "targets",
-    "query_bank",
-    "ids",
-    "payload",
-    "metric",
-    "index",
-    "parameters",
-    "fit_by",
-    "offsets",
-    "clicks",
-)
-
-
-def correct_command(
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="Such as qdrant://localhost:6333/photos.")],
-    query_bank: BankOption = None,
-    into: Annotated[
-        str | None, typer.Option("--into", metavar="NAME", help="Name of what is written: hubless, if you give none.")
-    ] = None,
-    sync: Annotated[
-        bool, typer.Option("--sync", help="Give new and changed rows offsets, by the fit that the database keeps.")
-    ] = False,
-    undo_: Annotated[
-        bool, typer.Option("--undo", help="Take away what corrections made: all, or the one of --into.")
-    ] = False,
-    set_: SetOption = None,
-    json_: JsonOption = False,
-) -> None:
-    """Correct the vectors of a database where they are.
-
-    Writes each vector with its offset beside it, and prints how to ask. The
-    correction that is there serves until the new one is whole.
-
-    \b
-    Example:
-      hubless correct qdrant://localhost:6333/photos --query-bank q.npy
-    """
-    known = {"metric": Metric, **parameters_of(build, skip=_GIVEN)}
-    values: dict[str, Any] = read_settings(set_, known)
-    if undo_:
-        refuse("--undo", {"query-bank": query_bank, "sync": sync or None, "set": set_})
-        gone = undo(address, into=into)
-        if json_:
-            print_json({"removed": gone})
-        else:
-            typer.echo("\n".join(f"removed {name}" for name in gone) or "nothing to undo")
-        return
-    done = correct(address, query_bank, into=into or INTO, sync=sync, **values)
-    if json_:
-        print_json(vars(done))
-        return
-    typer.echo(f"{done.title}: {done.written:,} rows got a corrected vector in {done.into}.")
-    if done.left_out:
-        typer.echo(f"{done.left_out:,} rows have none.")
-    typer.echo(f"Ask with the query q:\n{done.query}")
-    if done.answer:
-        typer.echo(f"Whether to answer, by the hits:\n{done.answer}")

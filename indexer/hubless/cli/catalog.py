@@ -11,8 +11,8 @@ from hubless.builder.pipeline.draft import delete, prune, tell_engine
 from hubless.builder.verification import Verdict, verify_catalog
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
 from hubless.cli.printing import empty_table, print_item, print_json, print_table
+from hubless.store.addressed import managed
 from hubless.store.catalog import Catalog
-from hubless.store.remote.mirror import managed
 
 OnlyOption = Annotated[
     list[str] | None, typer.Option("--collection", metavar="NAME", help="Only this one; repeatable. All without.")

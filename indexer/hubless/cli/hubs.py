@@ -22,7 +22,7 @@ from hubless.cli.options import (
     refuse,
 )
 from hubless.cli.printing import empty_table, facts, payload_text, print_item, print_json, print_table
-from hubless.databases.spool import spooled_rows
+from hubless.databases import databases
 from hubless.diagnosing.corpus import Corpus
 from hubless.diagnosing.diagnose import diagnose
 from hubless.diagnosing.diagnosis import Diagnosis
@@ -59,7 +59,7 @@ def diagnose_command(
     with TemporaryDirectory() as folder:
         if address is not None:
             refuse("an address", {"targets": targets, "catalog": catalog, "collection": collection})
-            targets = spooled_rows(address, Path(folder))
+            targets = databases(address).copied_rows(address, Path(folder))
         known = parameters_of(diagnose, skip=(*OF_GALLERY, "query_bank"))
         values = read_settings(set_, {**EXAMINED, **known, "relevant": Path})
         gallery = examined_from(values, targets, catalog, collection)

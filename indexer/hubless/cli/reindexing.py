@@ -12,7 +12,7 @@ from hubless.builder.reindex.run import Outcome, opened, reindex
 from hubless.cli.options import CATALOG_VARIABLE, JsonOption, SetOption, parameters_of, read_settings
 from hubless.cli.printing import beside_chance, empty_table, facts, print_json, print_table
 from hubless.errors import TAKEN, JobRunning
-from hubless.store.remote.mirror import working
+from hubless.store.addressed import working
 
 RUNNING, GATE, NOT_SWITCHED = 3, 4, 5
 _KEYS = dict.fromkeys(("bank_of_targets", "skip_bad_rows"), "`{parameter}: {value}` in the job file")

@@ -52,6 +52,8 @@ class FolderModel(DescribedEncoder):
 
     description: FolderDescription
     packages: ClassVar[tuple[str, ...]]
+    distribution: ClassVar[str] = "hubless"
+    """The package of ours whose extra, named like the type, brings them."""
     quick_when_loaded: ClassVar[bool]
 
     _loaded: LoadedModel | None = None
@@ -65,7 +67,7 @@ class FolderModel(DescribedEncoder):
         """Raise `InputError` that says what to install, if anything is missing."""
         kind = self.description.type
         if missing := [name for name in self.packages if importlib.util.find_spec(name) is None]:
-            expected = f"the packages {' and '.join(self.packages)}: {how_to_install(kind)}"
+            expected = f"the packages {' and '.join(self.packages)}: {how_to_install(kind, self.distribution)}"
             raise InputError("encoder, type", expected, f"{kind!r} without {' and '.join(missing)}")
 
     def check(self) -> None:

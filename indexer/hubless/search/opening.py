@@ -39,8 +39,8 @@ from hubless.search.parts import Parts
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
+from hubless.store.addressed import readable
 from hubless.store.catalog import Catalog
-from hubless.store.remote.mirror import readable
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis
 from hubless.vectors.ids import IdTable

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 SCHEMES = ("s3", "gs", "az")
-EXTRA = "object-storage"
 CACHE_VARIABLE = "HUBLESS_CACHE"
 # pathlib makes one slash of two
 _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)}):/{{1,2}}([^/].*)", re.DOTALL)

@@ -520,13 +520,9 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 def record_of(path: Path) -> FileRecord:
     """Return the size and hash of a file, read in blocks."""
-    digest = hashlib.sha256()
-    size = 0
     with path.open("rb") as file:
-        while block := file.read(_READ_BYTES):
-            digest.update(block)
-            size += len(block)
-    return FileRecord(size=size, sha256=digest.hexdigest())
+        digest = hashlib.file_digest(file, "sha256")
+        return FileRecord(size=file.tell(), sha256=digest.hexdigest())
 
 
 def seal(folder: Path, manifest: Manifest) -> Manifest:

@@ -142,8 +142,8 @@ def _own(manifest: Manifest) -> set[str]:
 class Catalog:
     """A folder of collections.
 
-    Raises `InputError` for an address in object storage: see `hubless.store.remote`; `StorageError` from every method,
-    if the disk refuses.
+    Raises `InputError` for an address in object storage: see `hubless.store.addressed`; `StorageError` from every
+    method, if the disk refuses.
 
     Attributes
     ----------

@@ -149,7 +149,8 @@ def read_day(path: Path, columns: Sequence[str] | None = None) -> AskedRows:
         file = pq.ParquetFile(path)
         header = _header(path, file.schema_arrow)
         names = [name for name in file.schema_arrow.names if name != "text"]  # older files have it
-        return _asked(header, file.read(names if columns is None else columns).replace_schema_metadata(None))
+        rows = file.read(names if columns is None else columns).replace_schema_metadata(None)
+        return AskedRows(header, header.pop("day"), header.pop("seen"), rows)
 
 
 def holds_asked(file: Path) -> bool:
@@ -233,10 +234,6 @@ def forget_days(folder: Path, pattern: str, now: float, days: float) -> None:
 def day_of(now: float) -> str:
     """Return the day of a time, in seconds since 1970, as files are called."""
     return datetime.fromtimestamp(now, UTC).strftime(DAY)
-
-
-def _asked(header: dict[str, Any], rows: pa.Table) -> AskedRows:
-    return AskedRows(header, header.pop("day"), header.pop("seen"), rows)
 
 
 def _header(path: Path, schema: pa.Schema) -> dict[str, Any]:

@@ -109,6 +109,13 @@ def replace_text(path: Path, text: str) -> None:
         temporary.write_text(text, "utf-8")
 
 
+def put_text(path: Path, text: str) -> None:
+    """Replace a file's content as `replace_text` does, also where a folder stands in its place."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    replace_text(path, text)
+
+
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
     """Give a file to write. It takes the place of another when the block ends, durably and at once, as above."""

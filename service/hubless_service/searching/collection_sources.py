@@ -13,8 +13,8 @@ import hubless
 from hubless.errors import HublessError, storage_errors
 from hubless.search.collection import open_collection
 from hubless.search.parts import Parts
-from hubless.store.durable import is_locked, locked, make_folder
-from hubless.store.remote.mirror import RemoteCatalog, put_text
+from hubless.store.addressed import at_address
+from hubless.store.durable import is_locked, locked, make_folder, put_text
 
 
 class CatalogSource(hubless.Catalog):
@@ -73,7 +73,7 @@ class RemoteSource(CatalogSource):
         encoders: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         super().__init__(folder, encoders)
-        self._remote = RemoteCatalog(address, folder)
+        self._remote = at_address(address, folder)
         self.mend = self._remote.mend
         self._seconds = seconds
         self._looked = False

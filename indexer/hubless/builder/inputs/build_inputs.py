@@ -24,7 +24,7 @@ from hubless.corrections.grouped import GroupedVectors, group_names
 from hubless.corrections.prior import OWN_OFFSETS, PRIOR, PriorLike, TargetPrior
 from hubless.corrections.supported import asked_by
 from hubless.corrections.traits import TargetTraits
-from hubless.encoders import Encoder, FolderModel, SentenceModel, load_encoder
+from hubless.encoders import Encoder, Endpoint, load_encoder
 from hubless.errors import InputError
 from hubless.measures.confidence.calibration_pairs import calibrating_rows
 from hubless.measures.confidence.cut import Cut
@@ -218,9 +218,9 @@ class Inputs:
         encoder = self.encoder
         if isinstance(encoder, str | Path):
             encoder = load_encoder(Path(encoder), dim)
-        if isinstance(encoder, SentenceModel | FolderModel):
-            encoder.check()  # not an endpoint, whose key may be set only where the collection is served
         if encoder is not None:
+            if not isinstance(encoder, Endpoint):  # whose key may be set only where the collection is served
+                encoder.check()
             check_dim(encoder.dim, dim, "encoder", targets.name)
         return encoder
 

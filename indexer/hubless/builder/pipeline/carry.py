@@ -15,6 +15,7 @@ from hubless.builder.pipeline.draft import Workbench
 from hubless.builder.pipeline.fit import index_version
 from hubless.builder.pipeline.next_version import UNSAVED, provenance, stored_dims
 from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, HubnessCounts
+from hubless.encoders import Encoder
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES
@@ -41,15 +42,15 @@ class NextTargets:
     """The targets of a version that follows another one (`before`). Those without a vector come last.
 
     `kept` and `bare` are its rows that stay, with a vector and without; `put` (p, d) come after the kept ones.
-    `payload` is that of `contents` in memory.
     """
 
     before: Parts | None
     kept: I64
     bare: I64
     put: VectorSource | None
-    contents: Contents
+    ids: pa.Array
     payload: pa.Table | None
+    encoder: Encoder | None
 
     @classmethod
     def of(cls, parts: Parts) -> "NextTargets":
@@ -59,11 +60,15 @@ class NextTargets:
         ids = parts.ids.array.take(pa.array(order)) if len(bare) else parts.ids.array
         if parts.payload is not None:
             payload = parts.payload.table().take(pa.array(order)) if len(bare) else parts.payload.table()
-        return cls(parts, kept, bare, None, Contents.of_table(ids, payload, parts.encoder), payload)
+        return cls(parts, kept, bare, None, ids, payload, parts.encoder)
+
+    def held(self, folder: Path | None) -> HeldContents:
+        """Return ids, payload and encoder as they are served."""
+        return Contents.of_table(self.ids, self.payload, self.encoder).held(folder)
 
     @property
     def count(self) -> int:
-        return len(self.contents.ids)
+        return len(self.ids)
 
     @property
     def count_with_vector(self) -> int:
@@ -129,7 +134,7 @@ def carry_over(rows: NextTargets, bench: Workbench, folder: Path | None, *, meas
     """
     before = rows.parts
     known = before.manifest
-    held = rows.contents.held(folder)
+    held = rows.held(folder)
     offsets = rows.offsets(bench.steps)
     fields: dict[str, Any] = {
         "built": UNSAVED,

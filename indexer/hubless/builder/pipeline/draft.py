@@ -22,10 +22,10 @@ from hubless.progress import Steps
 from hubless.search.canaries import stored_scores
 from hubless.search.engines.external import Content, Engine, engine
 from hubless.store import bundle
+from hubless.store.addressed import AddressedCatalog, Managed
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import VERSIONS, Catalog, Staging
 from hubless.store.locks import forget_outside, note_outside, noted_outside, orphaned_outside
-from hubless.store.remote.mirror import RemoteCatalog
 from hubless.vectors.arrays import F32
 
 _log = logging.getLogger("hubless.engines")
@@ -127,7 +127,7 @@ def tell_engine(manifest: Manifest) -> None:
             _log.warning("%s was not told of version %s: %s", record.engine, manifest.version, error)
 
 
-def prune(catalog: Catalog | RemoteCatalog, name: str, keep: int) -> list[str]:
+def prune(catalog: Managed, name: str, keep: int) -> list[str]:
     """Delete old versions as `Catalog.prune`, and what engines hold of them."""
     if isinstance(catalog, Catalog):
         deleted = catalog.prune(name, keep)
@@ -166,6 +166,6 @@ def _drop(collection: str, kept: Mapping[str, str]) -> list[str]:
     return dropped
 
 
-def _published(catalog: RemoteCatalog, name: str) -> dict[str, str]:
+def _published(catalog: AddressedCatalog, name: str) -> dict[str, str]:
     records = {each.id: each.manifest.index.engine for each in catalog.versions(name) if each.manifest}
     return {version: f"{made.engine} {made.name}" for version, made in records.items() if made and made.name}

@@ -57,7 +57,7 @@ def refit_vectors(
     count = targets.shape[0]
     sources = {"query_bank": bank.queries, **(others or {})}
     if clicks is not None:
-        known = KnownItems(count, rows.contents.ids.slice(0, count))
+        known = KnownItems(count, rows.ids.slice(0, count))
         sources["clicked"], more["clicks"] = open_clicks(clicks, clicked, known)
     dim = targets.shape[1] - comparison(recipe.metric).lifted
     records = dict(rows.parts.manifest.provenance.inputs) if rows.before else {}

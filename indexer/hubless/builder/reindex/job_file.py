@@ -21,7 +21,7 @@ from pydantic_core import ErrorDetails
 
 from hubless.builder.executors import NAMES, check_executor
 from hubless.corrections import folds, is_given
-from hubless.databases.addresses import parse_address
+from hubless.databases import databases
 from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.knn.aims import RECALL
 from hubless.store.names import check_name
@@ -253,7 +253,7 @@ class ReindexJob(_Section):
     @classmethod
     def _databases(cls, addresses: list[str]) -> list[str]:
         for address in addresses:
-            parse_address(address)
+            databases(address).parse_address(address)
         return addresses
 
     @field_validator("correction")

@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 
 from hubless.builder.banks.thinning import thin
 from hubless.builder.inputs.bank_rows import QUERY_BANK, BankRows
-from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.inputs.items import open_given, without_bad_rows
 from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import in_file
@@ -55,14 +54,13 @@ def job_targets(
     table = _ids_and_payload(before, staying, bare, puts, full)
     ids = table[_IDS].combine_chunks()
     payload = table.drop_columns([_IDS])
-    contents = Contents.of_table(ids, payload, encoder)
     spooled = None
     if puts:
         sources = [as_compared(put.vectors, metric, basis, OF_TARGETS) for put in puts]
         shape = sum(source.shape[0] for source in sources), sources[0].shape[1]
         blocks = (block for source in sources for block in source.blocks(block_rows(shape[1])))
         spooled = in_file(blocks, shape, folder, TARGETS)
-    return NextTargets(before, staying, bare, spooled, contents, payload if payload.column_names else None)
+    return NextTargets(before, staying, bare, spooled, ids, payload if payload.column_names else None, encoder)
 
 
 def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> I64:

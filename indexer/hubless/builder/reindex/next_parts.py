@@ -115,8 +115,8 @@ def _fit(
     gate = job.gates.r_at_1
     judges = None
     if gate is not None:
-        judges = labelled_pairs(gate, job.metric, plan.folder, rows.contents.ids, targets.shape[1], basis)
-    held = rows.contents.held(folder)
+        judges = labelled_pairs(gate, job.metric, plan.folder, rows.ids, targets.shape[1], basis)
+    held = rows.held(folder)
     made = fit_version(vectors, held, bench, bank_of_targets=job.bank_of_targets, judges=judges, hold_back=thinned)
     return made, notes
 
@@ -141,7 +141,7 @@ def _grown(plan: JobPlan, rows: NextTargets, encoder: Encoder | None) -> Parts |
         first = len(rows.kept)
         count = rows.put.shape[0]
         payload = None if rows.payload is None else rows.payload.slice(first, count).combine_chunks()
-        put = Put(in_memory(rows.put), rows.contents.ids.slice(first, count), payload)
+        put = Put(in_memory(rows.put), rows.ids.slice(first, count), payload)
         transaction.add(plan.seq, put, before.targets.next_rank(plan.seq))
     grown = replace(transaction.collection().parts, seq=plan.seq)
     return None if needs_training(grown) and plan.job.index.grown <= BEHIND else grown

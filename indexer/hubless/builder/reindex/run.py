@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hubless.builder.correct import Corrected, publish_changed
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
 from hubless.builder.pipeline.carry import (
@@ -23,15 +22,16 @@ from hubless.builder.reindex.job_record import told_of
 from hubless.builder.reindex.next_parts import next_parts
 from hubless.builder.reindex.plan import SEQ, WORK, JobPlan, make_plan
 from hubless.builder.reindex.waiting import ServiceWait, awaited
+from hubless.databases import Corrected, databases
 from hubless.errors import BundleDamaged, InputError, LogDamaged, storage_errors
 from hubless.progress import Steps, progress_bars
 from hubless.search.parts import Parts
 from hubless.search.soundness import version_problem
 from hubless.store.address import storage_address
+from hubless.store.addressed import working
 from hubless.store.bundle import Manifest
 from hubless.store.durable import make_folder, replace_text
 from hubless.store.locks import lease
-from hubless.store.remote.mirror import working
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ def reindex(
             if job.publish:
                 steps.step("correcting databases")
                 with open_index(home.path, job.collection) as index:
-                    found = [publish_changed(index, address) for address in job.publish]
+                    found = [databases(address).publish_changed(index, address) for address in job.publish]
                 done = replace(done, corrected=[each for each in found if each is not None])
         return replace(done, seconds=time.monotonic() - started)
 

@@ -22,9 +22,8 @@ from hubless.builder.inputs.joined import open_targets
 from hubless.builder.inputs.payloads import held_payload
 from hubless.builder.inputs.readings import checked_blocks
 from hubless.builder.reindex.job_file import ReindexJob, TargetFiles
-from hubless.databases.addresses import is_database, shown_address
-from hubless.databases.spool import copied_rows
-from hubless.errors import DuplicateIds, InputError, StorageError, one_line, storage_errors
+from hubless.databases import databases, is_database
+from hubless.errors import DuplicateIds, InputError, StorageError, one_line, storage_errors, without_secrets
 from hubless.store.address import copy_folder
 from hubless.store.bundle import FileStamp, SourceRecord, record_of
 from hubless.vectors.arrays import I64
@@ -85,7 +84,7 @@ def found_files(given: str, folder: Path, name: str) -> list[Path]:
     Raises `StorageError` if there is none, or if one cannot be looked at.
     """
     if is_database(given):
-        return [copied_rows(given, copy_folder(shown_address(given), "rows"))]
+        return [databases(given).copied_rows(given, copy_folder(without_secrets(given), "rows"))]
     if _ADDRESS.match(given):
         raise InputError(f"{name}.path", "a path: copy the files here first, or name a database", given)
     path = folder / given

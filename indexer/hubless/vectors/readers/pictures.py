@@ -56,15 +56,9 @@ _STRIP = 2**20
 """Pixels that are brought to RGB at a time."""
 _TO_8_BITS = 257
 """65,535, white in 16 bits, by 255."""
-_ORIENTATION, _DESCRIPTION = 0x0112, 0x010E
+ORIENTATION = 0x0112
 _TURNS: dict[Any, Any] = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
 """Orientations of EXIF, and the transpositions of Pillow that undo them."""
-_ON_ITS_SIDE = (5, 6, 7, 8)
-"""Orientations of EXIF that swap width and height."""
-_OF_WINDOWS = (0x9C9B, 0x9C9F, 0x9C9C)
-"""Title, subject and comment, as the dialogs of Windows write them."""
-_OF_IPTC = ((2, 5), (2, 105), (2, 120))
-"""Title, headline and caption."""
 
 
 def check_pillow(parameter: str = "picture") -> None:
@@ -99,7 +93,7 @@ class _Watched:
 
 
 @contextmanager
-def _opened(source: PictureSource, parameter: str) -> Iterator["ImageFile"]:
+def opened_picture(source: PictureSource, parameter: str) -> Iterator["ImageFile"]:
     """Open a picture, whose head is read and checked, and say of any damage that is met what `read_picture` does."""
     check_pillow(parameter)
     from PIL import Image
@@ -146,7 +140,7 @@ def _check_time() -> None:
 
 def pixels_of(source: PictureSource, parameter: str = "picture") -> int:
     """Return how many pixels the head of a picture says that it has: what it weighs. Raises as `read_picture`."""
-    with _opened(source, parameter) as opened:
+    with opened_picture(source, parameter) as opened:
         return opened.width * opened.height
 
 
@@ -163,11 +157,11 @@ def read_picture(
     Raises `InputError` for anything else than a picture, a damaged one, and one of more than `MOST_BYTES`,
     `MOST_PIXELS` or `MOST_ASPECT`; `PictureTimeout` at a deadline that is set around it.
     """
-    with _opened(source, parameter) as opened:
+    with opened_picture(source, parameter) as opened:
         factor = max(1, side(opened.size) // at_least)
         opened.draft("RGB", (opened.width // factor, opened.height // factor))
         opened.load()
-        turn = _TURNS.get(_exif_of(opened).get(_ORIENTATION))
+        turn = _TURNS.get(exif_of(opened).get(ORIENTATION))
         picture = _in_rgb(opened, max(1, side(opened.size) // at_least))
         return picture if turn is None else picture.transpose(turn)
 
@@ -199,48 +193,16 @@ def sound_content(source: PictureSource, parameter: str = "picture") -> bytes:
         return file.read()
 
 
-class PictureFacts(NamedTuple):
-    """Facts in the head of a picture: its size as people see it, and texts of titles and descriptions."""
-
-    width: int
-    height: int
-    texts: list[str]
-
-
-def picture_facts(source: PictureSource, parameter: str = "picture") -> PictureFacts:
-    """Return what the head of a picture says, without reading the rest. Raises as `read_picture`."""
-    with _opened(source, parameter) as opened:
-        exif = _exif_of(opened)
-        width, height = opened.size
-        texts = [*_of_exif(exif), *_of_iptc(opened)]
-    if exif.get(_ORIENTATION) in _ON_ITS_SIDE:
-        width, height = height, width
-    return PictureFacts(width, height, [text for text in (each.strip("\0 \n\r\t") for each in texts) if text])
-
-
 def media_type_of(content: bytes) -> str | None:
     """Return the media type that the first bytes of a picture tell."""
     return next((each.media_type for each in PICTURE_FORMATS.values() if content.startswith(each.begins)), None)
 
 
-def _exif_of(opened: "ImageFile") -> Mapping[int, Any]:
+def exif_of(opened: "ImageFile") -> Mapping[int, Any]:
     """Return the EXIF that was read. A PNG asked itself would be decoded, as some have theirs behind the pixels."""
     from PIL.Image import Image
 
     return Image.getexif(opened)
-
-
-def _of_exif(exif: Mapping[int, Any]) -> list[str]:
-    said = [exif.get(_DESCRIPTION)]
-    said += [bytes(found).decode("utf-16-le", "replace") for tag in _OF_WINDOWS if (found := exif.get(tag))]
-    return [text for text in said if isinstance(text, str)]
-
-
-def _of_iptc(opened: Any) -> list[str]:
-    from PIL import IptcImagePlugin
-
-    found = IptcImagePlugin.getiptcinfo(opened) or {}
-    return [said.decode("utf-8", "replace") for key in _OF_IPTC if isinstance(said := found.get(key), bytes)]
 
 
 def thumbnail_of(source: PictureSource, pixels: int = THUMBNAIL, parameter: str = "picture") -> bytes:

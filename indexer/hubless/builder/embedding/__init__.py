@@ -1,1 +1,0 @@
-"""From pictures, texts and source files to vectors, payload and a query bank, by an encoder; stands on encoders."""
