@@ -29,7 +29,7 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
 
 # they need large packages, so they have an environment of their own; `make test` skips them
 EXTRAS := engines/ray/tests tests/docker/test_kubernetes.py tests/docs/test_notebook.py tests/docs/test_site.py \
-	tests/measures/test_umap.py tests/search/scores/test_bm25s.py tests/vectors/test_array_likes.py
+	tests/measures/test_umap.py tests/scores/test_bm25s.py tests/vectors/test_array_likes.py
 
 define newline
 
@@ -169,9 +169,9 @@ IMAGE_EXTRAS := milvus object-storage otel pictures
 # Versions that are locked stay where they can; `make lock ARGS=--upgrade` takes the newest. Run it whole:
 # what shares an environment with dev.txt is resolved together with it, in together.txt.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(ARGS) \
-	--no-emit-package hubless $(foreach ring,$(RINGS),--no-emit-package hubless-$(notdir $(ring)))
+	--no-emit-package hubless $(foreach ring,$(ALL_RINGS),--no-emit-package hubless-$(notdir $(ring)))
 EXTRA = $(addprefix --extra ,$(1))
-DEV := pyproject.toml $(call EXTRA,serve static onnx $(IMAGE_EXTRAS) $(notdir $(filter-out engines/ray,$(RINGS)))) --group dev
+DEV := pyproject.toml $(call EXTRA,serve static onnx $(IMAGE_EXTRAS) $(notdir $(RINGS))) --group dev
 TOGETHER := -c requirements/together.txt
 IN_SERVICE = $$(awk -F== 'NF > 1 {print "--no-emit-package", $$1}' requirements/service.txt)
 lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest
@@ -194,7 +194,7 @@ lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest
 
 wheels: setup  ## wheels of all distributions, in dist/
 	rm -f dist/*.whl
-	$(foreach each,. $(RINGS) clients/python,(cd $(each) && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/dist)$(newline)	)
+	$(foreach each,. $(ALL_RINGS) clients/python,(cd $(each) && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/dist)$(newline)	)
 
 sbom: .venv-audit/.ready  ## what the image installs, as CycloneDX, in dist/sbom.cdx.json
 	mkdir -p dist

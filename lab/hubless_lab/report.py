@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import is_of_targets, is_unusable
+from hubless.corrections.banks.bank_checks import is_of_targets, is_unusable
 from hubless.diagnosing.charts import ACCENT, RAW, Chart, even_axis
 from hubless.diagnosing.corpus import Corpus
 from hubless.diagnosing.diagnose import bank_of, check_labels, diagnose, has_bank

@@ -5,18 +5,18 @@ import threading
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import disks, small
 
 import hubless
 from hubless.builder import backup
 from hubless.errors import InputError
 from hubless.knn import INDEXES
-from hubless.search.scores.kept_corrections import KeptCorrections
+from hubless.search.kept_scores.kept_corrections import KeptCorrections
 from hubless.search.writes import Remove
 from hubless.store import bundle
 from hubless.store.bank_order import give_bank, read_bank
 from hubless.store.bundle import read_manifest
 from hubless.store.log import LOG, LOG_LAST
+from support import disks, small
 
 NAME = "photos"
 

@@ -25,7 +25,7 @@ from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, DuplicateIds, InputError
-from hubless.forks import in_each_process
+from hubless.kernels.forks import in_each_process
 from hubless.knn.aims import RECALL
 from hubless.measures.confidence.calibration_pairs import MOST_PAIRS, LabelledPairs, calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
@@ -233,7 +233,7 @@ class Index(Collection):
         Parameters
         ----------
         queries : (p, d) at least 20, better 100 and more
-        relevant : for each the id of its right target, or a list of ids: docs/lab.md, "Labels"
+        relevant : for each the id of its right target, or a list of ids: docs/cli.md, "Labels"
         """
         with self._changing:
             parts = self.parts

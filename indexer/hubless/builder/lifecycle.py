@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from hubless.builder.banks.bank_checks import WITHOUT_BANK
 from hubless.builder.banks.default_strength import lasting_strength
 from hubless.builder.index import open_index
 from hubless.builder.inputs.bank_rows import QUERY_BANK
@@ -23,6 +22,7 @@ from hubless.builder.pipeline.next_version import new_manifest, publish, write_v
 from hubless.builder.pipeline.refitting import labels_of, lasting_prior, refit_bank, refit_vectors
 from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections import is_given
+from hubless.corrections.banks.bank_checks import WITHOUT_BANK
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone
 from hubless.encoders import Endpoint

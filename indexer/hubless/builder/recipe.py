@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import without_queries
 from hubless.builder.executors import LOCAL, check_executor
 from hubless.builder.shards import check_shard_targets
 from hubless.corrections import GIVEN, OURS, Correction, correction as correction_named, folds
+from hubless.corrections.banks.bank_checks import without_queries
 from hubless.corrections.prior import PriorLike, taking_prior
 from hubless.errors import InputError, advice, one_line, refuse_given
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.knn import index_type
 from hubless.knn.aims import AUTO, RECALL, Aims, parse_aims
 from hubless.search.engines.external import engine as external_engine

@@ -114,7 +114,7 @@ def check_command(
         served.offsets if served.parts.is_folded else None,
     )
     if json_:
-        print_json(asdict(found) | {"record": found.record.model_dump(), "thinned": left})
+        print_json(asdict(found) | {"thinned": left})
     else:
         if left is not None:
             typer.echo(f"{left}.")

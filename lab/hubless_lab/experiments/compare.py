@@ -12,7 +12,6 @@ from hubless.corrections.prior import PriorLike
 from hubless.corrections.query_time import CANDIDATES
 from hubless.diagnosing.gallery import gallery_of
 from hubless.errors import InputError
-from hubless.measures.distance import earth_movers_distance
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
@@ -27,6 +26,7 @@ from hubless_lab.experiments.methods import PLAN_NAMES, Method, Methods, as_meth
 from hubless_lab.experiments.tally import RANKED_DEPTHS, RECALLS, Attribute, Quality, Result, Row, Tally, counted_depths
 from hubless_lab.experiments.trials import Labelled, Scorer, Trial, open_labelled
 from hubless_lab.matrices import AUTO_NOTE, SimilarityMatrices
+from hubless_lab.measures.distance import earth_movers_distance
 
 BASELINE = "none"
 SEEDS = 10
@@ -74,7 +74,7 @@ def compare(
     ----------
     queries : (m, d); or `SimilarityMatrices` or `Labelled`, in place of queries, targets and banks
     targets : (n, d)
-    relevant : for each query the id of its right target, or a list of ids: docs/lab.md, "Labels"
+    relevant : for each query the id of its right target, or a list of ids: docs/cli.md, "Labels"
     corrections : names, pairs of a name and its parameters, or parameters by name; None for the usual ones
     metric : "cosine", "dot" or "euclidean"; it has to be given with vectors
     ids : (n,) of the targets, by which labels name them; by default those in their file, or else row numbers

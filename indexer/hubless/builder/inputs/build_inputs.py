@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hubless.builder.banks.thinning import live_bank
 from hubless.builder.inputs.clicks import Clicks, ClicksLike, open_clicks
-from hubless.builder.inputs.counts import counts_of
 from hubless.builder.inputs.file_records import files_at, files_record
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping, column_table
 from hubless.builder.inputs.items import column_of_ids, open_given, without_bad_rows
@@ -20,6 +19,7 @@ from hubless.builder.inputs.payloads import held_payload, write_payload
 from hubless.builder.inputs.priors import opened_prior
 from hubless.builder.inputs.raw_banks import raw_bank
 from hubless.builder.inputs.stamps import InputStamps
+from hubless.corrections.banks.counts import counts_of
 from hubless.corrections.grouped import GroupedVectors, group_names
 from hubless.corrections.prior import OWN_OFFSETS, PRIOR, PriorLike, TargetPrior
 from hubless.corrections.supported import asked_by

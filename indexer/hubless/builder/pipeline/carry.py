@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.bank_checks import bank_sample
 from hubless.builder.indexing import in_segments
 from hubless.builder.inputs.build_inputs import Contents, HeldContents
 from hubless.builder.inputs.readings import in_file
@@ -15,6 +14,7 @@ from hubless.builder.pipeline.draft import Workbench
 from hubless.builder.pipeline.fit import index_version
 from hubless.builder.pipeline.next_version import UNSAVED, provenance, stored_dims
 from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, HubnessCounts
+from hubless.corrections.banks.bank_checks import bank_sample
 from hubless.encoders import Encoder
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings

@@ -7,18 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.builder.banks.bank_checks import (
-    MOST_TARGETS,
-    WITHOUT_BANK,
-    bank_sample,
-    check_bank,
-    hold_out,
-    naming_held_out,
-)
-from hubless.builder.banks.bank_review import MOST_LIVE, drawn, warnings
+from hubless.builder.banks.bank_review import warnings
 from hubless.builder.banks.bank_split import split_bank
 from hubless.builder.banks.default_strength import asking, first_strength, judged
-from hubless.builder.banks.far_away import check_near
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors, HeldContents
 from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
@@ -34,8 +25,19 @@ from hubless.builder.pipeline.survey import (
     survey,
 )
 from hubless.builder.recipe import Recipe
-from hubless.corrections import GIVEN, FittedCorrection, Gate
+from hubless.corrections import GIVEN, FittedCorrection
+from hubless.corrections.banks.bank_checks import (
+    MOST_TARGETS,
+    WITHOUT_BANK,
+    bank_sample,
+    check_bank,
+    hold_out,
+    naming_held_out,
+)
+from hubless.corrections.banks.far_away import check_near
+from hubless.corrections.banks.live_queries import MOST_LIVE, drawn
 from hubless.corrections.fits import fit_each
+from hubless.measures.bank_record import BankRecord
 from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
 from hubless.measures.confidence.cut import Cut, fit_confidence
 from hubless.measures.confidence.labelled_answers import Answers
@@ -49,7 +51,6 @@ from hubless.search.parts import Parts
 from hubless.search.ranker import Ranker
 from hubless.search.segments.targets import Targets
 from hubless.store.bundle import (
-    BankRecord,
     CorrectionRecord,
     DecidedStrength,
     IndexRecord,
@@ -256,7 +257,7 @@ def _strength(live_queries: VectorSource | None, ranker: Ranker, steps: Steps) -
         return None
     steps.step("choosing the strength")
     queries = in_memory(sample(live_queries, MOST_LIVE))
-    if ranker.query_time is not None and not isinstance(ranker.query_time, Gate):
+    if ranker.is_slow:
         queries = queries[:MOST_RESCORED]
     k = min(K_OCCURRENCE, ranker.count)
     answers = np.stack([ranker.rank(queries, k, strength, {}).rows for strength in STRENGTHS])
@@ -316,8 +317,7 @@ def confidence_of(
     ranker: Ranker, bank: VectorSource, pairs: LabelledPairs | None, strength: float, before: Cut | None
 ) -> Cut:
     """Fit the model on at most 1,000 bank queries (b, d)."""
-    rescored = ranker.query_time is not None and not isinstance(ranker.query_time, Gate)
-    queries = in_memory(sample(bank, MOST_RESCORED if rescored else MOST_FITTED))
+    queries = in_memory(sample(bank, MOST_RESCORED if ranker.is_slow else MOST_FITTED))
     depth = min(DEPTH, ranker.count)
     raw, full = (_ranked(ranker, queries, depth, each)[:2] for each in (0.0, 1.0))
     model = fit_confidence(queries, raw, full)
@@ -340,7 +340,7 @@ def judged_by(
             return np.array([row in wanted for (row,), wanted in zip(rows, pairs.relevant, strict=True) if len(wanted)])
 
         return judged(strength, right)
-    return strength if found is None or ranker.query_time is not None else asking(strength, *found.upheaval())
+    return strength if found is None or not ranker.is_folded else asking(strength, *found.upheaval())
 
 
 def calibrated(model: Cut, ranker: Ranker, pairs: LabelledPairs, strength: float) -> Cut:

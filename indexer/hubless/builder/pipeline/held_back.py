@@ -1,10 +1,11 @@
 """Targets whose offset stands alone are named, in the manifest and in the log."""
 
 import logging
+from dataclasses import replace
 
 import pyarrow as pa
 
-from hubless.store.bundle import BankRecord
+from hubless.measures.bank_record import BankRecord
 from hubless.vectors.arrays import I64, to_arrow
 
 _log = logging.getLogger("hubless.banks")
@@ -25,4 +26,4 @@ def naming_held_back(bank: BankRecord | None, ids: pa.Array, rows: I64 | None) -
         "targets, or they are planted hubs: look at them, and at the bank."
     )
     _log.warning(note)
-    return bank.model_copy(update={"held_back": named[:MOST_NAMED]}), [note]
+    return replace(bank, held_back=named[:MOST_NAMED]), [note]

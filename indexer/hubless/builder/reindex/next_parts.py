@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.bank_checks import COVERED, hold_out, narrow_notes
 from hubless.builder.inputs.bases import fit_basis
 from hubless.builder.inputs.priors import column_prior
 from hubless.builder.inputs.readings import read_source
@@ -29,16 +28,17 @@ from hubless.builder.reindex.gates import labelled_pairs
 from hubless.builder.reindex.job_targets import is_thinned, job_targets, open_bank, open_vectors
 from hubless.builder.reindex.plan import JobPlan
 from hubless.builder.reindex.source_files import same
+from hubless.corrections.banks.bank_checks import COVERED, hold_out, narrow_notes
 from hubless.corrections.prior import OWN_OFFSETS, PRIOR
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import InputError
+from hubless.measures.bank_record import BankRecord
 from hubless.measures.coverage import coverage
 from hubless.search.collection import Collection
 from hubless.search.parts import Parts
 from hubless.search.transaction import Transaction
 from hubless.search.writes import Put, Remove
 from hubless.store import bundle
-from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import OF_QUERIES
@@ -181,4 +181,4 @@ def _bank_now(made: Parts) -> BankRecord | None:
         return known
     targets, _ = with_vectors(made.targets)
     found = coverage(queries, in_memory(sample(targets, COVERED)), metric=made.manifest.metric)
-    return known.model_copy(update={"coverage": None if found is None else float(f"{found:.3g}")})
+    return replace(known, coverage=None if found is None else float(f"{found:.3g}"))

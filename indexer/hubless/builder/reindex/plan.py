@@ -28,7 +28,7 @@ from hubless.builder.reindex.source_files import (
 )
 from hubless.corrections import GIVEN, folds
 from hubless.errors import CollectionNotFound, DimensionMismatch, InputError, LogDamaged
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.search.writes import KINDS, Put
 from hubless.store import bundle
 from hubless.store.bundle import FileStamp, JobRecord, Manifest, read_manifest

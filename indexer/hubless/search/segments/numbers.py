@@ -6,7 +6,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.search.segments.segment import NO_ROWS, SegmentView
 from hubless.vectors.arrays import I64
 

@@ -9,7 +9,7 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.kernels.reductions import merged
 from hubless.knn.base import Found
 from hubless.knn.exhaustive import in_turn

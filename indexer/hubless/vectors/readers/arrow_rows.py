@@ -1,12 +1,14 @@
 """Rows of Parquet and of Arrow's own files, which are streamed from the disk."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hubless.errors import InputError, one_line
 from hubless.vectors.readers.tabular import TableFile
 
 Dataset: TypeAlias = Any
@@ -20,6 +22,17 @@ def open_dataset(source: Any, **options: Any) -> Dataset:
     from pyarrow.dataset import dataset
 
     return dataset(source, **options)
+
+
+@contextmanager
+def reading_payload() -> Iterator[None]:
+    """Turn what the readers of payload raise into an `InputError`. Errors of the disk stay."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk's: without a number, Arrow's own
+            raise
+        raise InputError("payload", "readable rows of one shape", one_line(error)) from error
 
 
 def open_parquet(path: Path, name: str) -> TableFile:
