@@ -1,10 +1,10 @@
 """What the tests of several parts share: a real catalog, and the real server over it."""
 
 import pytest
-from support import catalogs
 from support.serving import serving_catalog
 
 from hubless.corrections import testing
+from support import catalogs
 
 pytest_plugins = ["support.usual", "support.commands"]
 

@@ -6,7 +6,6 @@ from importlib.metadata import entry_points
 
 import numpy as np
 import pytest
-from support import stores
 from support.evaluating import EVALUATED
 from typer.testing import CliRunner
 
@@ -15,6 +14,7 @@ from hubless.cli.application import app
 from hubless.errors import HublessError, InputError, how_to_install
 from hubless_databases import correct as correcting
 from hubless_databases.addresses import GROUP, PACKAGE, open_database
+from support import stores
 
 
 def correct(store, **options):

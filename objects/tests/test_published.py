@@ -1,5 +1,4 @@
 import pytest
-from support import small
 from support.object_storage import ADDRESS, failing
 
 import hubless
@@ -13,6 +12,7 @@ from hubless.errors import (
     VersionNotFound,
 )
 from hubless.store.bundle import MANIFEST
+from support import small
 
 HOME = "some/catalog/photos"
 

@@ -2,8 +2,9 @@
 
 import httpx
 import pytest
-from support import catalogs
 from support.server_process import served
+
+from support import catalogs
 
 WORDS = "/v1/collections/words"
 JSON = {"content-type": "application/json"}

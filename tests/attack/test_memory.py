@@ -7,8 +7,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from support import catalogs
 from support.server_process import served
+
+from support import catalogs
 
 pytestmark = pytest.mark.slow  # it starts and ends servers for a minute; `make attack` runs it
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support import formulas
 from support.rankings import dense, similarities
+
+from support import formulas
 
 TEMPERATURES = (0.01, 0.05, 1)
 DEPTHS = (1, 4, 10)

@@ -14,8 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import numpy as np
 import pytest
-from support import catalogs, versions
 from support.server_process import resources, served
+
+from support import catalogs, versions
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", "600"))
 CLIENTS = 4

@@ -3,9 +3,10 @@
 import json
 from contextlib import contextmanager
 
-from support import catalogs
 from support.answering import answering
 from werkzeug.wrappers import Request, Response
+
+from support import catalogs
 
 
 class Embeddings:

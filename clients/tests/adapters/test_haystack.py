@@ -1,6 +1,7 @@
 """The Haystack adapter, in its environment (`make haystack`)."""
 
 import pytest
+
 from support.adapters import AdapterTests
 
 pytestmark = pytest.mark.slow  # its environment takes a minute to make

@@ -1,6 +1,7 @@
 """The LlamaIndex adapter, in its environment (`make llama-index`)."""
 
 import pytest
+
 from support.adapters import AdapterTests
 
 pytestmark = pytest.mark.slow  # its environment takes a minute to make

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from support import catalogs
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,9 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from support import catalogs
 from support.serving import serving_catalog
+
+from support import catalogs
 
 ROOT = Path(__file__).parents[2]
 CONSOLE = ROOT / "console"

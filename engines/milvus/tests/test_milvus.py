@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from support import small
 
 import hubless
 from hubless.deadline import within
@@ -11,6 +10,7 @@ from hubless.knn.augment import folded_queries
 from hubless.store import bundle
 from hubless_milvus.names import alias_name, collection_name
 from hubless_milvus.server import Server
+from support import small
 
 QUERIES = small.vectors(6, 7)
 TEXTS = {"field": "title", "gte": "title 3"}
@@ -251,7 +251,7 @@ def test_build_that_fails_leaves_nothing_in_milvus(tmp_path, milvus, monkeypatch
         raise RuntimeError("no room")
 
     before = set(milvus.client.list_collections())
-    monkeypatch.setattr("hubless.builder.pipeline.draft.VersionDraft.write", broken)
+    monkeypatch.setattr("hubless.builder.build.write_version", broken)
     with pytest.raises(RuntimeError, match="no room"):
         small.build(tmp_path, "failing", engine="milvus")
     assert set(milvus.client.list_collections()) == before

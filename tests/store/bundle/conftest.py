@@ -1,6 +1,7 @@
 import shutil
 
 import pytest
+
 from support import small
 
 

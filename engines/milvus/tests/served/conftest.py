@@ -7,8 +7,9 @@ counts and writes.
 from importlib.util import find_spec
 
 import pytest
-from support import catalogs
 from support.serving import serving_catalog
+
+from support import catalogs
 
 URI = "HUBLESS_MILVUS_URI"
 collect_ignore_glob = [] if find_spec("hubless_milvus") else ["test_*.py"]
