@@ -10,11 +10,16 @@ import subprocess
 import sys
 
 ADAPTERS = ("langchain", "llama-index", "haystack", "mcp")
+PAGES = (
+    *("docs/", "lab/docs/", "databases/docs/", "encoders/docs/", "objects/docs/", "engines/milvus/docs/"),
+    *("engines/ray/docs/", "clients/docs/", "mkdocs.yml"),
+)
 ENVIRONMENTS = ("Makefile", "pyproject.toml", "requirements/dev.txt")
 TOUCHES = {
-    "docs": ("docs/", "mkdocs.yml", *ENVIRONMENTS),
+    "docs": (*PAGES, *ENVIRONMENTS),
     "extras": (
-        *("docs/", "mkdocs.yml", "deploy/", "requirements/extras.txt", *ENVIRONMENTS),
+        *PAGES,
+        *("deploy/", "requirements/extras.txt", *ENVIRONMENTS),
         *("engines/ray/", "indexer/hubless/builder/executors.py"),
         *("indexer/hubless/measures/projection.py", "indexer/hubless/vectors/"),
         *("tests/docker/test_kubernetes.py", "tests/docs/", "tests/measures/test_umap.py"),

@@ -16,11 +16,9 @@ from hubless.builder.reindex import run as reindexing
 from hubless.errors import (
     BundleDamaged,
     DimensionMismatch,
-    DuplicateIds,
     InputError,
     JobRunning,
     PreconditionFailed,
-    StorageError,
 )
 from hubless.store.locks import lease
 from hubless.store.log import Log
@@ -325,30 +323,6 @@ def test_old_versions_are_deleted_by_number(built):
     assert rerun() == 2
     assert rerun(versions=2) == 2
     assert rerun(versions=1) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "told"),
-    [
-        (lambda folder: jobs.rewrite(folder, targets="missing/*.parquet"), StorageError, "targets.0: there is no such"),
-        (lambda folder: jobs.rewrite(folder, targets="http://bucket/items"), InputError, "a path: copy the files"),
-        (lambda folder: jobs.rewrite(folder, targets=["items", "items/a.parquet"]), InputError, "no other entry names"),
-        (lambda folder: jobs.rewrite(folder, query_bank="nowhere.npy"), StorageError, "query_bank.0: there is no such"),
-        (lambda folder: jobs.rewrite(folder, encoder="nowhere.toml"), StorageError, "nowhere.toml"),
-        (lambda folder: write_targets(folder / "items/c.parquet", ["item-5"]), DuplicateIds, "t and in c.parquet"),
-        (lambda folder: write_targets(folder / "items/c.parquet", [5]), InputError, "ids of one type"),
-        (lambda folder: write_targets(folder / "items/c.parquet", ["x-1"], title=[5]), InputError, "payload"),
-        (lambda folder: np.save(folder / "items/c.npy", small.targets()), InputError, "ids, as row numbers of several"),
-        (lambda folder: of_three(folder / "items/c.npz"), InputError, "8 dimensions, as targets (b.parquet) has"),
-    ],
-)
-def test_bad_input_is_refused_in_words_and_changes_nothing(folder, change, error, told):
-    jobs.rewrite(folder, targets="items/*")
-    change(folder)
-    with pytest.raises(error) as caught:
-        run(folder)
-    assert told in str(caught.value)
-    assert not (folder / "catalog").exists() or hubless.Catalog(folder / "catalog").collections() == []
 
 
 def test_other_dimension_or_metric_than_the_collection_is_refused(built):

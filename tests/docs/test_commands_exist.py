@@ -1,12 +1,10 @@
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
+from support.pages import PAGES, ROOT
 
-ROOT = Path(__file__).parents[2]
 TARGETS = set(re.findall(r"(?m)^([a-z-]+):.*?##", (ROOT / "Makefile").read_text()))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def code(text):
@@ -18,7 +16,7 @@ def make_targets(page):
     return set(re.findall(r"\bmake ((?!-)[a-z-]+)", code(page.read_text())))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda page: page.name)
 def test_make_commands_of_a_page_are_targets(page):
     assert make_targets(page) <= TARGETS
 

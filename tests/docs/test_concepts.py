@@ -6,7 +6,7 @@ from hubless.corrections.temperature import LEAST_PERPLEXITY, MOST_PERPLEXITY, S
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "concepts.md").read_text("utf-8")
-SECTION = re.search(r"(?ms)^## Corrections$(.*?)^## ", PAGE).group(1)
+SECTION = re.search(r"(?ms)^## Corrections$(.*?)(?:^## |\Z)", PAGE).group(1)
 
 
 def test_rule_for_the_perplexity_is_that_of_the_code():

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from benchmarks import figures, promises
+from support.pages import PAGES, ROOT
 
 MADE = ("performance.md", "papers.md")
 """Made whole by a command; and what papers published."""
@@ -12,6 +13,10 @@ MEASURED = r"[+−]\d+\.\d|\d (?:ms|µs|points|core-hours)\b|\d+\.\d+ (?:%|s|GB)
 """As pages write changes, times, shares and areas; limits and settings are whole or have one or two digits."""
 SUMS = {"2.2 GB"}
 """Which formulas on the page give."""
+
+
+def test_figures_are_filled_in_on_all_pages():
+    assert set(figures.PAGES) == {ROOT / "README.md", *PAGES}
 
 
 @pytest.mark.parametrize("page", figures.PAGES, ids=lambda page: page.name)

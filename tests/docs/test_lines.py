@@ -1,9 +1,8 @@
 import re
-from pathlib import Path
 
 import pytest
+from support.pages import PAGES
 
-PAGES = sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
 WIDTH = 120
 CODE = r"(?ms)^ *```.*?^ *```|`[^`]*`|\]\([^)]*\)|<!--.*?-->"
 

@@ -1,11 +1,12 @@
 import re
-from pathlib import Path
 
 import pytest
-from support.pages import slug
+from support.pages import PAGES, ROOT, slug
 
-ROOT = Path(__file__).parents[2]
-PAPERS = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("clients/*/README.md"))]
+PAPERS = [
+    *PAGES,
+    *(page for each in (".", "*", "clients/*", "engines/*") for page in sorted(ROOT.glob(f"{each}/*.md"))),
+]
 
 
 def anchors(page):

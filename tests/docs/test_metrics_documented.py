@@ -12,7 +12,7 @@ ROWS = re.findall(r"(?m)^\| `(hubless_\w+)` \|(.*?)\| (.*) \|$", PAGE)
 
 def families(folder):
     settings = Settings(catalog="s3://bucket/catalog", cache=folder / "cache", query_sample=folder / "sample")
-    page = create_app(settings).state.hubless.metrics.page()
+    page = create_app(settings).state.hubless.engine.metrics.page()
     found = text_string_to_metric_families(page.decode())
     return {
         f"{family.name}_total" if family.type == "counter" else family.name

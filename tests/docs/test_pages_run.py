@@ -10,14 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 from support import demo_like, jobs
 from support.hubs import pairs
 from support.installed import Environment, build
-from support.pages import ROOT, Walk, blocks
+from support.pages import PAGES as OF_SITE, ROOT, Walk, blocks
 from support.printed import write_sample
 from support.problems import with_hubs
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "clients").glob("*/README.md"))]
+PAGES = [ROOT / "README.md", *OF_SITE, *sorted((ROOT / "clients").glob("*/README.md"))]
 QUICK = {"README", "quickstart", "cli", "http", "python", "clients/python"}
 """What people read first. The others take three minutes together, some in environments of their own."""
 BUILD = "hubless build --catalog catalog --collection photos --targets images.npy --query-bank captions.npy"
@@ -28,7 +29,7 @@ FIRST = re.compile(r"(?m)^(?:\w+=\S+ )*(hubless |pip install (?:[^\n]* )?'?\.(?!
 
 
 def name(page):
-    return page.stem if page.parent in (ROOT, ROOT / "docs") else f"clients/{page.parent.name}"
+    return page.stem if page.parent == ROOT or page in OF_SITE else f"clients/{page.parent.name}"
 
 
 def vectors(*names):
@@ -153,22 +154,85 @@ def bucket(folder, walk):
     walk.run_shell("".join(f"export {name}={value}\n" for name, value in store.variables.items()))
 
 
+STAND_IN = """
+import json
+import sys
+import zlib
+from base64 import b64decode
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+
+import numpy as np
+
+COLOURS = {"red": [9, 1, 1], "green": [1, 9, 1], "blue": [1, 1, 9]}
+
+def of_words(text):
+    return sum(np.random.default_rng(zlib.crc32(word.encode())).normal(size=64) for word in text.lower().split())
+
+def of_colours(given):
+    if isinstance(given, str):
+        return 1 + np.sum([COLOURS.get(word, [0, 0, 0]) for word in given.split()], axis=0)
+    from PIL import Image
+    picture = Image.open(BytesIO(b64decode(given["image"]))).convert("RGB").resize((1, 1))
+    return 1 + np.array(picture, float).ravel()
+
+class Embeddings(BaseHTTPRequestHandler):
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        vector = of_colours if asked["model"] == "colours" else of_words
+        data = [{"index": row, "embedding": vector(each).tolist()} for row, each in enumerate(asked["input"])]
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"data": data}).encode())
+
+server = ThreadingHTTPServer(("127.0.0.1", 0), Embeddings)
+with open("encoder.toml", "w") as file:
+    print(f'type = "openai"\\nurl = "http://127.0.0.1:{server.server_port}/v1"\\n{sys.argv[1]}', file=file)
+server.serve_forever()
+"""
+"""An endpoint, that describes itself in `encoder.toml`: of words a direction each, of pictures their mean colour."""
+
+
+def endpoint(*fields):
+    def serve(folder, walk):
+        (folder / "standin.py").write_text(STAND_IN)
+        lines = "\\n".join(fields)
+        walk.run_shell(
+            f"'{sys.executable}' standin.py $'{lines}' 2> standin.log &\nuntil [ -s encoder.toml ]; do sleep 0.1; done"
+        )
+
+    return serve
+
+
+def photos(folder, walk):
+    (folder / "photos").mkdir()
+    draw = np.random.default_rng(0)
+    for number in range(60):
+        colour = draw.dirichlet([1, 1, 1])
+        names = [name for name, part in zip(["red", "green", "blue"], colour, strict=True) if part > 0.25]
+        picture = Image.new("RGB", (64, 48), tuple((250 * colour).astype(int)))
+        picture.save(folder / f"photos/{'-'.join(names)}-{number}.png")
+
+
 GIVEN = {
     "README": [vectors("images", "captions")],
     "cli": [vectors("images", "captions"), tables],
     "clients/python": [demo],
     "clients/typescript": [demo],
     "confidence": [vectors("images", "captions")],
+    "encoders": [endpoint('model = "words"', 'api_key_env = "EMBEDDING_KEY"')],
     "http": [demo],
     "lab": [vectors("images", "captions", "past-queries", "logged"), built, scores],
     "methods": [vectors("images", "captions"), tenants, own_offsets],
     "metrics": [vectors("images", "recent-queries")],
     "object-storage": [vectors("images", "captions", "queries"), bucket],
     "operations": [vectors("images", "captions", "bank"), built_raw, sample],
+    "pictures": [photos, endpoint('model = "colours"', "dim = 3", 'pictures = "jina"')],
     "python": [python_names],
     "query-log": [demo],
     "report": [vectors("images", "captions"), tables],
     "scan": [vectors("images", "captions", "logged"), tables, built],
+    "symptoms": [vectors("images", "captions"), built],
     "security": [vectors("images", "captions"), built],
     "writes": [written],
     "your-database": [vectors("targets", "query-bank", "queries")],

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PLOTS = sorted((ROOT / "docs" / "performance").glob("*.png"))
+PLOTS = sorted((ROOT / "lab" / "docs" / "performance").glob("*.png"))
 IMPORT_ALL = """
 import importlib, pkgutil, benchmarks
 for module in pkgutil.iter_modules(benchmarks.__path__):

@@ -2,18 +2,16 @@
 
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
 import typer.main
+from support.pages import PAGES, ROOT
 from support.size import commands, options, settable
 
 from hubless.cli.application import app
 from hubless.corrections import CORRECTIONS
 from hubless.knn import INDEXES
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FOUND = {" ".join(called): (called, command) for called, command in commands(typer.main.get_command(app))}
 TAKING_SET = [name for name, (_, command) in FOUND.items() if any("--set" in each.opts for each in options(command))]
 PARAMETERS = {name for each in CORRECTIONS.values() for name in each.__dataclass_fields__}
@@ -34,7 +32,7 @@ def named_in_commands(page):
             yield from ((command, name) for name in re.findall(r"--set ([a-z]\w*)[=.]", words))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
 def test_commands_of_a_page_set_what_they_take(page):
     wrong = [(command, name) for command, name in named_in_commands(page) if name not in known(command)]
     assert wrong == []
@@ -42,8 +40,9 @@ def test_commands_of_a_page_set_what_they_take(page):
 
 @pytest.mark.parametrize("command", TAKING_SET)
 def test_section_of_a_command_names_what_set_takes(command):
-    section = re.search(rf"(?ms)^##+ {command}$(.*?)(?=^## |^### |\Z)", (ROOT / "docs/cli.md").read_text()).group(1)
-    named = set(re.findall(r"`(?:--set )?(\w+)(?:\.\w+)?=", section))
+    text = "\n".join(page.read_text("utf-8") for page in PAGES)
+    sections = " ".join(re.findall(rf"(?ms)^##+ {command}$(.*?)(?=^## |^### |\Z)", text))
+    named = set(re.findall(r"`(?:--set )?(\w+)(?:\.\w+)?=", sections))
     assert named - known(command) == set()
 
 

@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.pages import PAGES, ROOT
 
 pytest.importorskip("mkdocs", reason="needs what builds the site: make extras")
-
-ROOT = Path(__file__).parents[2]
 
 
 def build(project: Path, site: Path) -> subprocess.CompletedProcess[str]:
@@ -31,24 +30,33 @@ def site(tmp_path_factory):
 
 
 def test_every_page_is_built_and_every_link_between_them_leads_somewhere(site):
-    pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+    pages = {page.stem for page in PAGES} - {"index"} | {"options"}
     assert {folder.parent.name for folder in site.glob("*/index.html")} == pages
 
 
 def test_pages_are_there_as_markdown_too_and_llms_txt_lists_them(site):
     listed = re.findall(r"\((.+)\)", (site / "llms.txt").read_text("utf-8"))
-    assert set(listed) == {page.name for page in (ROOT / "docs").glob("*.md")}
-    for page in listed:
-        without_marks = re.sub(r"(?s)<!--= .*? -->|<!--/-->", "", (ROOT / "docs" / page).read_text("utf-8"))
-        assert (site / page).read_text("utf-8").strip() == without_marks.strip()
+    assert sorted(listed) == sorted(["options.md", *(page.name for page in PAGES)])
+    for page in PAGES:
+        without_marks = re.sub(r"(?s)<!--= .*? -->|<!--/-->", "", page.read_text("utf-8"))
+        beside = re.sub(r"\]\([./\w-]*/docs/", "](", without_marks)
+        assert (site / page.name).read_text("utf-8").strip() == beside.strip()
 
 
 @pytest.mark.parametrize(
-    "mistake", ["[x](no-such-page.md)", "[x](concepts.md#no-such-heading)", "[x](#no-such-heading)", "[x](/absolute)"]
+    "mistake",
+    [
+        "[x](no-such-page.md)",
+        "[x](concepts.md#no-such-heading)",
+        "[x](#no-such-heading)",
+        "[x](/absolute)",
+        "[x](../lab/docs/no-such-page.md)",
+    ],
 )
 def test_site_with_a_broken_link_does_not_build(tmp_path, mistake):
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    for folder in {page.parent for page in PAGES}:
+        shutil.copytree(folder, tmp_path / folder.relative_to(ROOT))
     with (tmp_path / "docs" / "index.md").open("a") as page:
         page.write(f"\n{mistake}\n")
     result = build(tmp_path, tmp_path / "site")

@@ -14,6 +14,8 @@ from pathlib import Path
 from support.processes import free_port
 
 ROOT = Path(__file__).parents[2]
+PAGES = sorted(page for folder in ("docs", "[a-z]*/docs", "engines/*/docs") for page in ROOT.glob(f"{folder}/*.md"))
+"""The pages of the site: those of `docs/`, and of each ring beside it."""
 RUN = {"bash", "js", "python", "sh"}
 SHOWN = {"text"}
 """Languages of blocks that nobody types. So are the answers among the examples of HTTP, whose titles say so."""

@@ -95,7 +95,7 @@ def build(
         similarity is −½|q − t|²
     correction : a name in `hubless.CORRECTIONS`
     parameters : of the correction
-    engine : holds and searches the vectors: "faiss", or one that is installed, such as "milvus" (see docs/milvus.md)
+    engine : holds and searches the vectors: "faiss", or one that is installed, such as "milvus" (see its README.md)
     index : a name in `hubless.knn.INDEXES`, or one of the engine. "auto" chooses by size and the next three
     recall : share of the exact top 10 that the index has to find, with the cheapest search parameters that do
     memory : the most that the index may take: bytes, or a text such as "4GB". None sets no limit. For faiss only
@@ -124,7 +124,7 @@ def build(
         corrects all targets. See docs/methods.md, "Tenants"
     strength : default strength of the version, from 0 to 2, instead of live queries and labels. By default 1; under
         "dot" ¼ if targets differ in length
-    relevant : for each bank query the id of its right target, or a list of ids: docs/lab.md, "Labels". A fifth of the
+    relevant : for each bank query the id of its right target, or a list of ids: docs/cli.md, "Labels". A fifth of the
         labelled queries, at least 20, or up to 100 that are a fifth of the bank, is left out of it. They make
         confidence a probability; if they say that the correction does harm, the strength is 0
     clicks : which targets people chose for their queries. A table with `query`, the id or row of a bank query or its

@@ -250,7 +250,7 @@ class Index(Collection):
         Parameters
         ----------
         queries : (p, d) at least 20, better 100 and more
-        relevant : for each the id of its right target, or a list of ids: docs/lab.md, "Labels"
+        relevant : for each the id of its right target, or a list of ids: docs/cli.md, "Labels"
         """
         with self._changing:
             parts = self.parts

@@ -15,7 +15,7 @@ from support.labelled import pairs
 
 from hubless_lab.papers import presets_of
 
-PAGE = (Path(__file__).parents[2] / "docs" / "papers.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[1] / "docs" / "papers.md").read_text("utf-8")
 SHARED = dict(re.findall(r'(?m)^(\w)="(.*)"$', PAGE))
 WRITTEN = dict.fromkeys(re.findall(r"`((?:hubless|paper) [^`]+)`", PAGE))
 ELSEWHERE = [
