@@ -78,11 +78,11 @@ setup: $(VENV)/.ready  ## a .venv with locked dependencies; nothing to do when n
 demo: .venv-demo/.ready  ## search in plain English, raw beside corrected; ARGS=--once ends
 	.venv-demo/bin/hubless demo $(ARGS)
 
-test: setup  ## lint, types, import contracts, and the tests of the library and the service
+test: setup  ## lint, types, import contracts, tests of library and service
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) -m "not slow" $(ARGS)
 
-rings: setup $(if $(filter clients,$(RINGS_TESTED)),typescript)  ## tests of what is beside; RINGS_TESTED="lab docs" or BASE=main
+rings: setup $(if $(filter clients,$(RINGS_TESTED)),typescript)  ## tests of the folders beside: RINGS_TESTED="lab docs" or BASE=main
 	$(if $(strip $(RINGS_TESTED)),$(PYTEST) -m "not slow" $(RINGS_TESTED:%=%/tests) $(ARGS))
 
 # examples are the same in each run; `make attack` draws others
