@@ -9,6 +9,7 @@ from time import sleep
 
 import httpx
 import pytest
+from support import raw
 from support.server_process import command_line, resources, served
 
 from hubless_service.app import create_app
@@ -17,7 +18,6 @@ from hubless_service.processes.http_server import HttpServer
 from hubless_service.processes.signals import Signals
 from hubless_service.processes.workers import WORKER_BYTES, Supervisor, shared_by, with_workers
 from hubless_service.settings import Settings
-from support import raw
 
 QUERY = "/v1/collections/words/query"
 ASK = {"text": "amber"}

@@ -11,9 +11,9 @@ import io
 import json
 import re
 import subprocess
-import tomllib
 import token
 import tokenize
+import tomllib
 from pathlib import Path
 
 import click
@@ -93,7 +93,9 @@ def kernel():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     [contract] = [each for each in contracts if each["name"].startswith("The kernel knows nothing")]
     rooms = tuple(f"indexer/{name.replace('.', '/')}" for name in contract["source_modules"])
-    return [file for file in code(LIBRARY) if str(file).startswith(tuple(f"{room}{end}" for room in rooms for end in "/."))]
+    return [
+        file for file in code(LIBRARY) if str(file).startswith(tuple(f"{room}{end}" for room in rooms for end in "/."))
+    ]
 
 
 def words():

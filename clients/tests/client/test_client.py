@@ -8,9 +8,9 @@ from typing import get_type_hints
 
 import httpx
 import pytest
+from support.wire import ANSWER, Server
 
 from hubless_client import AsyncClient, CannotSend, Client, Retries
-from support.wire import ANSWER, Server
 
 CONTRACT = json.loads((Path(__file__).parents[3] / "docs" / "openapi.json").read_text())
 METHODS = {

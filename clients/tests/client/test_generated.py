@@ -5,7 +5,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from support import catalogs
 
 ROOT = Path(__file__).parents[3]

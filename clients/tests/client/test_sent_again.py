@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx
 import pyarrow as pa
 import pytest
+from support.wire import Server
 
 from hubless_client import AsyncClient, Click, Client, ConnectionFailed, Query, Retries, aupload, upload
-from support.wire import Server
 
 README = Path(__file__).parents[2] / "python" / "README.md"
 READS = "all that read"

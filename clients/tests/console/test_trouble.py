@@ -6,7 +6,6 @@ from time import sleep
 import httpx
 import pytest
 from playwright.sync_api import expect
-
 from support import catalogs
 
 READ_KEY = "reader-0123456789"
