@@ -1,4 +1,4 @@
-"""Things that the workers of one server share: memory without a name, which the last process frees, and a folder of counts."""
+"""Things that the workers of one server share: memory without a name, which the last one frees; a folder of counts."""
 
 from collections.abc import MutableSequence
 from typing import NamedTuple
