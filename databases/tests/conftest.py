@@ -3,9 +3,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import stores
 
 import hubless
-from support import stores
 
 pytest_plugins = ["support.usual"]
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from support import stores
 
 import hubless
 from hubless.errors import InputError, ZeroVector
 from hubless_databases import correct as correcting
 from hubless_databases.addresses import open_database
-from support import stores
 
 
 def corrected(store, address=None, **options):

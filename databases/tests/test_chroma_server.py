@@ -10,11 +10,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from support import stores
 from support.until import until
 
 import hubless
 from hubless.errors import InputError
-from support import stores
 
 chromadb = pytest.importorskip("chromadb", reason="needs chromadb: `make stores`")
 SharedSystemClient = pytest.importorskip("chromadb.api.shared_system_client").SharedSystemClient

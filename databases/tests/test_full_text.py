@@ -5,9 +5,9 @@ import sqlite3
 
 import numpy as np
 import pytest
+from support import stores
 
 import hubless
-from support import stores
 
 WORDS = [f"w{number}" for number in range(200)]
 DOCS, DEPTH = 150, 50

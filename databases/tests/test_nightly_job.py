@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from support import stores
 
 import hubless
 from hubless.errors import InputError
-from support import stores
 
 JOB = """
 version: 1

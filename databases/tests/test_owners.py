@@ -3,10 +3,10 @@
 import itertools
 
 import pytest
+from support import stores
 
 import hubless
 from hubless_databases import addresses, correct as correcting
-from support import stores
 
 EVERY = pytest.mark.parametrize("store", stores.KINDS, indirect=True)
 

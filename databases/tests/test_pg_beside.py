@@ -4,13 +4,13 @@
 import threading
 
 import pytest
+from support import stores
 from support.tables import Tables
 
 import hubless
 from hubless.errors import InputError
 from hubless_databases.addresses import open_database
 from hubless_databases.postgres.pgvector import PgvectorTable
-from support import stores
 
 
 @pytest.fixture

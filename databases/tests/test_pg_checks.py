@@ -2,11 +2,11 @@
 # ruff: noqa: S608
 
 import pytest
+from support import stores
 from support.tables import Tables
 
 import hubless
 from hubless.errors import InputError
-from support import stores
 
 ROWS = "SELECT id, embedding FROM docs"
 

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import stores
 
 import hubless
 from hubless.errors import InputError
-from support import stores
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from support import stores
 
 PAGE = Path(__file__).parents[2] / "databases" / "docs" / "your-database.md"

@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 
 import numpy as np
 import pytest
+from support import stores
 from support.evaluating import EVALUATED
 from typer.testing import CliRunner
 
@@ -14,7 +15,6 @@ from hubless.cli.application import app
 from hubless.errors import HublessError, InputError, how_to_install
 from hubless_databases import correct as correcting
 from hubless_databases.addresses import GROUP, PACKAGE, open_database
-from support import stores
 
 
 def correct(store, **options):

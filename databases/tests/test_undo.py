@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from support import stores
 from typer.testing import CliRunner
 
 import hubless
 from hubless.cli.application import app
 from hubless.errors import InputError
-from support import stores
 
 
 def corrected(store, **options):

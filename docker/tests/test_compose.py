@@ -8,11 +8,11 @@ import httpx
 import numpy as np
 import pytest
 import yaml
+from support import jobs, small
 from support.problems import with_hubs
 from support.serving import serving_catalog
 
 import hubless
-from support import jobs, small
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "docker.md").read_text("utf-8")

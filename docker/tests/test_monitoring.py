@@ -8,6 +8,7 @@ import httpx
 import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
+from support import catalogs
 from support.serving import serving_catalog
 
 from hubless_service.access.authentication import FAILURES
@@ -15,7 +16,6 @@ from hubless_service.app import create_app
 from hubless_service.http.problems import PROBLEM_TYPES
 from hubless_service.searching.shelf import STATES
 from hubless_service.settings import Settings
-from support import catalogs
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "monitoring"

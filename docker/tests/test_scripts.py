@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import typer.main
 import yaml
+from support import small
 from support.size import commands, settable, tracked
 
 from hubless.cli.application import app
-from support import small
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = [path for path in tracked() if re.match(rb"#!.*\b(ba)?sh\n", (ROOT / path).read_bytes())]

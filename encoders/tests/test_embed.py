@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image, IptcImagePlugin
+from support import catalogs
 from support.model_pairs import load_pair, picture_graph, write_pair
 from support.photos import COLOURS, DIM
 from support.small import WORDS
@@ -21,7 +22,6 @@ from hubless.errors import EncoderFailed, InputError, NoEncoder, StorageError, h
 from hubless.vectors.readers import pictures
 from hubless_encoders.embedding import embed as embedding, embed_folder
 from hubless_encoders.embedding.texts_beside import words_of_name
-from support import catalogs
 
 NAMES = list(COLOURS)
 

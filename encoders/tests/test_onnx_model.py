@@ -4,13 +4,13 @@ from functools import partial
 
 import numpy as np
 import pytest
+from support import model_folders, small
 from support.hubs import unit
 from support.model_folders import ROWS, SPECIAL, tokens, write_json, write_modules
 from support.onnx_bytes import INT32
 from support.onnx_folders import graph, hidden, write_onnx
 
 from hubless.errors import InputError
-from support import model_folders, small
 
 TEXTS = ["amber", "birch cedar birch", "delta nonsense ember fjord amber"]
 load = partial(model_folders.load_model, "onnx")

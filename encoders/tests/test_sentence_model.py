@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import small
 
 import hubless
 from hubless.encoders import load_encoder
 from hubless.encoders.endpoint import EndpointDescription
 from hubless.errors import EncoderFailed, InputError
-from support import small
 
 ROOT = Path(__file__).parents[2]
 PAGE = "".join((ROOT / page).read_text("utf-8") for page in ("docs/encoders.md", "encoders/docs/models.md"))

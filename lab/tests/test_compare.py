@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
+from support import naive
 from support.labelled import compare, pairs
 
 import hubless
@@ -11,7 +12,6 @@ from hubless_lab.experiments.comparisons import comparison_table
 from hubless_lab.experiments.methods import DEFAULT_CORRECTIONS, Method
 from hubless_lab.experiments.tally import Attribute
 from hubless_lab.experiments.trials import strict_trial
-from support import naive
 
 GIVEN = pairs(240)
 RIGHT = np.arange(240)

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from support import naive
 from support.labelled import compare, pairs
 
 from hubless.errors import InputError
 from hubless_lab.experiments.demand import towards_hubs
 from hubless_lab.experiments.methods import Method
 from hubless_lab.experiments.trials import DRAWN, demand_trial
-from support import naive
 
 GIVEN = pairs(240)
 PAIRS = (GIVEN.queries, GIVEN.targets, np.arange(240))

@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from support import naive
 from support.files import load_trustingly, write_npy, write_parquet, write_pickled
 from support.labelled import compare, pairs, saved
 from support.problems import with_hubs
@@ -13,7 +14,6 @@ from hubless_lab.experiments import evaluate as module
 from hubless_lab.experiments.compare import compare_strictly
 from hubless_lab.experiments.evaluate import evaluate
 from hubless_lab.experiments.methods import Method
-from support import naive
 
 PROBLEM = with_hubs(targets=60, queries=50)
 RELEVANT = np.random.default_rng(0).integers(0, 60, size=50)

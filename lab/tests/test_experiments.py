@@ -8,6 +8,7 @@ from contextvars import copy_context
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
+from support import formulas, naive
 from support.hubs import unit
 from support.labelled import compare, pairs
 
@@ -21,7 +22,6 @@ from hubless_lab.experiments.several_banks import compare_banks
 from hubless_lab.experiments.tally import Attribute
 from hubless_lab.experiments.trials import open_labelled, strict_trial, without_self
 from hubless_lab.papers import preset, presets_of
-from support import formulas, naive
 
 GIVEN = pairs(120)
 BANK, OTHER = pairs(150, seed=1), pairs(150, seed=2)

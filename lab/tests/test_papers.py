@@ -9,11 +9,11 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 from scipy.stats import ks_2samp, kurtosis
+from support import formulas, naive
 from support.hubs import unit
 from support.labelled import pairs
 
 from hubless_lab.papers import presets_of
-from support import formulas, naive
 
 PAGE = (Path(__file__).parents[1] / "docs" / "papers.md").read_text("utf-8")
 SHARED = dict(re.findall(r'(?m)^(\w)="(.*)"$', PAGE))

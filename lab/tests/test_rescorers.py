@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support import formulas
 from support.problems import Problem
 from support.rankings import best, dense, similarities
 
@@ -11,7 +12,6 @@ from hubless import CORRECTIONS
 from hubless.corrections.query_time import Candidates
 from hubless_lab.rescorers import globally_corrected
 from hubless_lab.rescorers.mutual_proximity import MutualProximities
-from support import formulas
 
 
 def test_ranking_of_gc_is_that_of_the_published_formula(problem):

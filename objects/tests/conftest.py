@@ -1,9 +1,9 @@
 from datetime import timedelta
 
 import pytest
+from support import object_storage
 
 from hubless_objects import objects
-from support import object_storage
 
 pytest_plugins = ["support.usual"]
 

@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import small
 from support.object_storage import ADDRESS
 
 import hubless
@@ -13,7 +14,6 @@ from hubless.builder.pipeline import compaction
 from hubless.search.transaction import open_written
 from hubless.search.writes import Put, Remove
 from hubless_objects.mirror import RemoteCatalog
-from support import small
 
 NAME, TURNS = "photos", 12
 

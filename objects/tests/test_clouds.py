@@ -3,13 +3,13 @@
 import httpx
 import pytest
 from obstore.store import AzureStore, GCSStore
+from support import clouds, small
 from support.server_process import served
 from support.until import until
 
 import hubless
 from hubless.errors import PreconditionFailed
 from hubless_objects.objects import Objects
-from support import clouds, small
 
 EMULATORS = {"az": clouds.azurite, "gs": clouds.google}
 BUCKET = "hubless"

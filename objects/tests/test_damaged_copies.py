@@ -3,12 +3,12 @@
 import os
 
 import pytest
+from support import small
 from support.object_storage import ADDRESS
 
 import hubless
 from hubless.errors import BundleDamaged
 from hubless_objects.mirror import RemoteCatalog
-from support import small
 
 
 def flip(path):

@@ -1,13 +1,13 @@
 import threading
 
 import pytest
+from support import small
 from support.object_storage import ADDRESS, damaging, failing, late_listing
 
 from hubless.errors import BundleDamaged, CollectionNotFound, PreconditionFailed, StorageError, VersionNotFound
 from hubless.store.bundle import MANIFEST
 from hubless_objects import objects
 from hubless_objects.mirror import RemoteCatalog
-from support import small
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
 import pytest
+from support import small
 from support.object_storage import ADDRESS, failing
 
 import hubless
@@ -12,7 +13,6 @@ from hubless.errors import (
     VersionNotFound,
 )
 from hubless.store.bundle import MANIFEST
-from support import small
 
 HOME = "some/catalog/photos"
 

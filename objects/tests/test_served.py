@@ -5,6 +5,7 @@ import shutil
 import httpx
 import pytest
 from attack.test_kills import count
+from support import object_storage, small
 from support.object_storage import ADDRESS, BUCKET, damaging, failing
 from support.server_process import served
 from support.serving import serving_catalog
@@ -14,7 +15,6 @@ from test_damaged_copies import flip
 import hubless
 from hubless_objects.mirror import RemoteCatalog
 from hubless_service.searching.collection_sources import RemoteSource
-from support import object_storage, small
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from support import jobs, small
 from support.object_storage import ADDRESS, failing
 
 import hubless
 from hubless.errors import InputError, StorageError
 from hubless.store.addressed import working
-from support import jobs, small
 
 
 def build(data=0, **options):

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import small
 
 import hubless
 from hubless.builder.backup import back_up, restore
@@ -19,7 +20,6 @@ from hubless.store.bank_order import give_bank
 from hubless.store.bundle import CANARY, CORRECTION, GONE, IDS, MANIFEST, OFFSETS, PAYLOAD, read_manifest, record_of
 from hubless.store.catalog import CURRENT
 from hubless.store.log import LOG
-from support import small
 
 NAME = "photos"
 UP = "../" * 6

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-
 from support import changed_inputs
 
 CHANGED = re.compile(r"\((targets\.|b\.parquet|payload\.|encoder\.npy).*\): .* got one that (was changed|is gone)$")

@@ -14,11 +14,11 @@ from time import sleep
 
 import httpx
 import pytest
+from support import small
 from support.raw import answers, connect, read_to_end, request
 from support.server_process import served
 
 import hubless
-from support import small
 
 COMPILER = shutil.which("cc")
 CLOCK = Path(__file__).parents[1] / "support" / "clock.c"

@@ -6,10 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from support import small
 from support.raw import connect
 from support.server_process import served
-
-from support import small
 
 COUNT, FIT = 100, 80
 """Collections, and how many of them 256 descriptors are enough for."""

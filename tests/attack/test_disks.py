@@ -7,10 +7,9 @@ from time import sleep
 
 import httpx
 import pytest
+from support import small
 from support.disks import disk, filled, remount
 from support.server_process import served
-
-from support import small
 
 pytestmark = pytest.mark.slow  # it starts and ends servers for a minute; `make attack` runs it
 

@@ -5,11 +5,10 @@ import threading
 
 import httpx
 import pytest
+from support import catalogs
 from support.dripping import DRIPS, dripping
 from support.embeddings import data
 from support.server_process import served
-
-from support import catalogs
 
 QUERY = "/v1/collections/words/query"
 VECTOR = catalogs.words().query_bank[0].tolist()

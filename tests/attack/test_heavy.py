@@ -2,9 +2,8 @@
 
 import httpx
 import pytest
-from support.server_process import served
-
 from support import catalogs
+from support.server_process import served
 
 WORDS = "/v1/collections/words"
 JSON = {"content-type": "application/json"}

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from support import small
 from support.disks import disk, remount
 from support.server_process import command_line, launched, served
 from support.serving import wait_until_ready
 from support.until import until
-
-from support import small
 
 pytestmark = pytest.mark.slow  # it starts and ends servers for a minute; `make attack` runs it
 

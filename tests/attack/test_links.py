@@ -10,12 +10,12 @@ from urllib.parse import quote
 import httpx
 import pytest
 from PIL import Image
+from support import small
 from support.links import LEADING_OUT, MARK, RED, STANDING, check_leading_out, check_standing, root as root
 from support.photos import solid
 from support.serving import serving_catalog
 
 from hubless.vectors.readers.plain_files import read_below
-from support import small
 
 LOOKS = 100
 

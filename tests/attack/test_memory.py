@@ -7,9 +7,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from support.server_process import served
-
 from support import catalogs
+from support.server_process import served
 
 pytestmark = pytest.mark.slow  # it starts and ends servers for a minute; `make attack` runs it
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import strategies as st
+from support import filtering, small
 from support.anything import EXAMPLES, SCALARS, VALUES, mutations
 from support.files import write_npy
 
@@ -26,7 +27,6 @@ from hubless_service.access.keys import Keys
 from hubless_service.http import cursors, values
 from hubless_service.http.problems import HttpProblem
 from hubless_service.settings import Settings
-from support import filtering, small
 
 
 def assert_one_line(error, without="\n", longest=2000):

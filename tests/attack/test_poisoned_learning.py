@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from support import jobs
 from support.hubs import unit, with_victim
 from support.printed import write_sample
 
@@ -14,7 +15,6 @@ from hubless.search.kept_scores.learned_lists import PutLists
 from hubless.store import draws
 from hubless.store.bank_order import give_bank
 from hubless_service.maintaining.work import MaintenanceTask, do_task
-from support import jobs
 
 VICTIM, NAME, PEOPLE, NOW = 7, "notes", 12, 1.8e9
 TARGETS, HONEST, OF_VICTIM, _ = with_victim(VICTIM)

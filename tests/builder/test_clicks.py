@@ -5,6 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import commands, jobs, small
 from support.hubs import pairs, unit
 from support.printed import write_sample
 
@@ -19,7 +20,6 @@ from hubless.corrections.prior import click_prior
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
 from hubless.store.kept_clicks import Click, ClickWriter, read_clicks
-from support import commands, jobs, small
 
 DIM, TARGETS = 16, 60
 run = commands.run

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import small
 from support.segments import assert_stamps_stand_once, sizes
 
 import hubless
@@ -13,7 +14,6 @@ from hubless.builder.pipeline.compaction import Rebuilt
 from hubless.knn import aims
 from hubless.search.transaction import open_written
 from hubless.search.writes import Put, Remove
-from support import small
 
 NAME = "photos"
 TEXT = pa.large_string()

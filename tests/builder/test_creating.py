@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from support import small
 
 import hubless
 from hubless.builder.lifecycle import create
@@ -9,7 +10,6 @@ from hubless.search.writes import Put, Remove
 from hubless.store.log import Log
 from hubless.vectors.free_payload import free_table
 from hubless.vectors.ids import id_array
-from support import small
 
 SETTINGS = {"dim": small.DIM, "metric": "cosine", "id_type": "string"}
 

@@ -5,11 +5,11 @@ from math import comb
 
 import numpy as np
 import pytest
+from support import jobs
 from support.hubs import pairs
 
 import hubless
 from hubless.builder.banks.default_strength import question, said_by_labels, upheaval
-from support import jobs
 
 QUERIES, ITEMS, _ = pairs(900, apart=1.5)
 BANK, TARGETS, ASKED = QUERIES[:500], ITEMS[500:], QUERIES[500:]

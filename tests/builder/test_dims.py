@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support import jobs, small
 from support.hubs import unit
 from support.problems import with_hubs
 
@@ -14,7 +15,6 @@ from hubless.errors import BundleDamaged, CollectionExists, InputError
 from hubless.search.engines.external import engine_names
 from hubless.vectors.basis import Basis
 from hubless.vectors.sources import ArrayVectors
-from support import jobs, small
 
 D, K = 16, 6
 RNG = np.random.default_rng(4)

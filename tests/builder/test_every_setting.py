@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import jobs, small
 from support.jobs import NAME, names, vector
 from support.segments import unnamed
 
 import hubless
 from hubless.corrections.grouped import with_groups
 from hubless_service.http.arrow import put_of
-from support import jobs, small
 
 ROWS = np.arange(60)
 COLUMNS = {"own": np.sin(ROWS), "clicks": 1 + ROWS, "shop": np.where(ROWS % 3, "north", "south")}

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import executing as work, jobs
 from support.segments import unnamed
 
 import hubless
@@ -11,7 +12,6 @@ from hubless.errors import CollectionNotFound, InputError, StorageError
 from hubless.kernels import sharding
 from hubless.kernels.sharding import on_executor, over_shards
 from hubless.vectors.sources import SharedVectors
-from support import executing as work, jobs
 
 METHODS = [
     ("auto", {}),

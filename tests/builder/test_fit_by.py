@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import small
 from support.problems import normal, with_hubs
 
 import hubless
@@ -12,7 +13,6 @@ from hubless.errors import InputError
 from hubless.search.writes import Put
 from hubless.store.catalog import Catalog
 from hubless.vectors.free_payload import free_table
-from support import small
 
 SIZES = {"a": (160, 300), "b": (90, 150), "7": (40, 0)}
 """Of each tenant its targets and its queries. Nobody asks the last one."""

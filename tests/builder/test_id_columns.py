@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from support import small
 from support.files import write_parquet
 
 import hubless
-from support import small
 
 NAMES = [f"img-{row}" for row in range(small.COUNT)]
 BANK = small.query_bank()

@@ -5,6 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from support import small
 from support.copies import COPIES
 from support.hubs import unit
 from support.problems import centred, with_hubs
@@ -16,7 +17,6 @@ from hubless.builder.recipe import Recipe
 from hubless.corrections import CORRECTIONS, corrected_scores, folds
 from hubless.errors import DuplicateIds, InputError
 from hubless.knn import INDEXES
-from support import small
 
 PROBLEM = with_hubs(targets=120, bank=90, target_bank=60, queries=8, dim=12, seed=3)
 FITTED = 60

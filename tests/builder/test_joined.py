@@ -7,12 +7,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
+from support import small
 from support.files import write_parquet
 
 import hubless
 from hubless.errors import InputError
 from hubless.measures.labels import KnownItems, right_rows
-from support import small
 
 COUNT = small.COUNT
 IDS = [f"t{row}" for row in range(COUNT)]

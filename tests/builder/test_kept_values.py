@@ -6,11 +6,11 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import jobs
 
 import hubless
 from hubless.errors import InputError
 from hubless_service.http.arrow import put_of
-from support import jobs
 
 IDS = jobs.names(0, 2)
 VECTORS = np.array([jobs.vector(each) for each in IDS])

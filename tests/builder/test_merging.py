@@ -2,6 +2,7 @@ from time import sleep
 
 import numpy as np
 import pytest
+from support import small, writing
 from support.writing import NAME, point
 
 import hubless
@@ -9,7 +10,6 @@ from hubless.builder import lifecycle
 from hubless.errors import PreconditionFailed
 from hubless.store import bundle, catalog as catalogs
 from hubless.store.log import Log
-from support import small, writing
 
 
 @pytest.fixture

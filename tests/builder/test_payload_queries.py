@@ -1,11 +1,11 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import catalogs
 
 import hubless
 from hubless.builder.banks.payload_queries import payload_queries
 from hubless.errors import InputError, NoEncoder, UnknownField
-from support import catalogs
 
 TITLES = ["amber birch", "", None, "cedar delta", "nothing known", "amber birch"]
 

@@ -5,6 +5,7 @@ from threading import Event, Thread
 
 import numpy as np
 import pytest
+from support import jobs, small, writing
 from support.hubs import unit
 from support.jobs import NAME, names, run, stored, vector, write_targets
 from support.segments import unnamed
@@ -21,7 +22,6 @@ from hubless.errors import (
 )
 from hubless.store.locks import lease
 from hubless.store.log import Log
-from support import jobs, small, writing
 
 
 @pytest.fixture

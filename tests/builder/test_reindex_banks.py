@@ -2,6 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import jobs, small
 from support.hubs import unit
 from support.jobs import NAME, names, run, vector, write_targets
 from support.printed import write_sample
@@ -13,7 +14,6 @@ from hubless.errors import InputError
 from hubless.store.query_sample import read_sample
 from hubless.vectors.arrays import unit_rows
 from hubless.vectors.sources import ArrayVectors
-from support import jobs, small
 
 NOON = 1_800_000_000
 SN = {"name": "sn"}

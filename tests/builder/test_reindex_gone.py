@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import jobs, small
 from support.jobs import NAME, names, run, stored, write_targets
 
 import hubless
@@ -15,7 +16,6 @@ from hubless.builder.reindex.gates import foresee_gates
 from hubless.builder.reindex.plan import make_plan
 from hubless.builder.reindex.run import opened
 from hubless.errors import InputError, StorageError
-from support import jobs, small
 
 NOBODY = 65534
 

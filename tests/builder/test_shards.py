@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+from support import jobs, shards
 from support.problems import normal
 from support.segments import assert_stamps_stand_once, files_of, sizes
 from support.shards import same_answers
@@ -13,7 +14,6 @@ import hubless
 from hubless.builder import shards as parts
 from hubless.builder.lifecycle import create
 from hubless.knn import aims
-from support import jobs, shards
 
 KINDS = ["flat", "fastscan", "hnsw_sq8"]
 SIZES = [1000, 1000, 900]

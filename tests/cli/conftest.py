@@ -5,9 +5,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import printed, small
 
 import hubless
-from support import printed, small
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import disks, small
 
 import hubless
 from hubless.builder import backup
@@ -16,7 +17,6 @@ from hubless.store import bundle
 from hubless.store.bank_order import give_bank, read_bank
 from hubless.store.bundle import read_manifest
 from hubless.store.log import LOG, LOG_LAST
-from support import disks, small
 
 NAME = "photos"
 

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
+from support import catalogs
 from support.hubs import foreign, pairs
 from support.printed import COUNT, write_sample
 
 import hubless
 from hubless.errors import InputError, UnknownField
 from hubless.store.query_sample import read_sample
-from support import catalogs
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@ import re
 
 import numpy as np
 import pytest
+from support import small
 from support.segments import unnamed
 
 import hubless
 from hubless.builder import shards
-from support import small
 
 
 def test_build_shows_what_it_built_and_makes_it_current(build, run, tmp_path):

@@ -4,9 +4,9 @@ from importlib import metadata
 
 import numpy as np
 import pytest
+from support import small
 
 import hubless
-from support import small
 
 
 @pytest.fixture

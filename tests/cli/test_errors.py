@@ -7,11 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+from support import small
 
 import hubless
 from hubless.cli import application
 from hubless.errors import InputError
-from support import small
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
 import os
 
 import pytest
+from support import small, writing
 from support.writing import NAME, point, writable
 
 import hubless
 from hubless.errors import HublessError, StorageError
-from support import small, writing
 
 WAYS = ["catalog", "./catalog", "other/../catalog", "link", "other/up"]
 

@@ -2,12 +2,12 @@ import json
 
 import numpy as np
 import pytest
+from support import small
 from support.printed import words
 from support.problems import with_hubs
 
 import hubless
 from hubless.cli.query import ANSWERS_SHOWN
-from support import small
 
 PROBLEM = with_hubs(targets=60, bank=50)
 

@@ -1,5 +1,6 @@
 import httpx
 import pytest
+from support import jobs
 from support.answering import answering, statuses
 from support.dripping import DRIPS, dripping
 from support.jobs import NAME, names, write_targets
@@ -11,7 +12,6 @@ import hubless
 from hubless.builder.reindex import waiting
 from hubless.errors import InputError
 from hubless.store.locks import lease
-from support import jobs
 
 
 @pytest.fixture

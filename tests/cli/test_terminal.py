@@ -10,10 +10,10 @@ import termios
 from pathlib import Path
 
 import pytest
+from support import small
 from support.processes import started
 
 import hubless
-from support import small
 
 HUBLESS = [sys.executable, "-m", "hubless"]
 WAITING_BUILD = """

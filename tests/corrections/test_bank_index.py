@@ -5,6 +5,7 @@ import json
 import faiss
 import numpy as np
 import pytest
+from support import naive
 from support.problems import with_hubs
 
 import hubless
@@ -14,7 +15,6 @@ from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, LEAST_INDEX
 from hubless.errors import InputError
 from hubless.measures.by_content import by_content
 from hubless.vectors.sources import ArrayVectors
-from support import naive
 
 PROBLEM = with_hubs(targets=300, bank=3000, dim=16)
 METHODS = [("nnn", {"k": 128}, 0.75), ("csls", {"k": 10}, 0.5)]

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.special import softmax
+from support import naive
 from support.hubs import unit
 from support.problems import centred, normal, with_hubs
 
@@ -13,7 +14,6 @@ from hubless.corrections.folded.sinkhorn import SinkhornNormalisation
 from hubless.kernels.coupling import in_step
 from hubless.measures.repeats import without_copies
 from hubless.vectors.sources import ArrayVectors, sampled_rows
-from support import naive
 
 DIM = 64
 rng = np.random.default_rng(5)

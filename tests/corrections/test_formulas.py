@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support import formulas
 from support.problems import Problem, with_hubs
 from support.rankings import best, dense, similarities
 
@@ -12,7 +13,6 @@ from hubless import CORRECTIONS
 from hubless.corrections.gated.dual_dis import GatedFactors
 from hubless.corrections.query_time import Candidates
 from hubless_lab.rescorers.dual_softmax_loss import SimilarityTimesSoftmax
-from support import formulas
 
 
 @pytest.mark.parametrize("weight", [0, 0.5, 1.5])

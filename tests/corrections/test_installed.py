@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import installed as wheels
 from support.problems import with_hubs
 
 import hubless
 from hubless.corrections import CORRECTIONS, correction, installed
 from hubless.errors import InputError, UnsupportedBundle
-from support import installed as wheels
 
 PROBLEM = with_hubs()
 PROJECT = """

@@ -4,6 +4,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from support import naive
 from support.problems import centred, normal, with_hubs
 
 from hubless import CORRECTIONS
@@ -13,7 +14,6 @@ from hubless.corrections.prior import TAKES_PRIOR, TargetPrior, as_prior
 from hubless.corrections.traits import TargetTraits
 from hubless.errors import InputError, StorageError
 from hubless.kernels import similarities
-from support import naive
 
 PROBLEM = with_hubs()
 UNEVEN = np.random.default_rng(7).lognormal(size=80)

@@ -6,6 +6,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from support import naive
 from support.problems import centred, normal, with_hubs
 
 from hubless import CORRECTIONS, measures
@@ -13,7 +14,6 @@ from hubless.corrections import registered
 from hubless.corrections.testing import CorrectionChecks
 from hubless.errors import DimensionMismatch
 from hubless.kernels import similarities, streaming
-from support import naive
 
 METHODS = sorted(CORRECTIONS)
 CLOSE = {"rtol": 0, "atol": 1e-6}

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.rankings import dense, similarities
-
 from support import formulas
+from support.rankings import dense, similarities
 
 TEMPERATURES = (0.01, 0.05, 1)
 DEPTHS = (1, 4, 10)

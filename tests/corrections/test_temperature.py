@@ -4,13 +4,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from support import naive
 from support.problems import centred, normal, with_hubs
 
 from hubless import CORRECTIONS
 from hubless.corrections.temperature import default_perplexity, resolve_temperature
 from hubless.errors import InputError
 from hubless.vectors.sources import ArrayVectors
-from support import naive
 
 PROBLEM = with_hubs()
 

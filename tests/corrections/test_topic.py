@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support import naive
 from support.hubs import unit
 from support.problems import additive, centred, with_hubs
 
@@ -9,7 +10,6 @@ from hubless import CORRECTIONS
 from hubless.corrections import registered
 from hubless.corrections.folded.topic import find_topic
 from hubless.vectors.sources import ArrayVectors
-from support import naive
 
 TOPICS, DIM = 8, 48
 

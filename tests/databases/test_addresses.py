@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from support import jobs
 
 import hubless
 from hubless import errors
 from hubless.databases import DATABASE_SCHEMES, is_database
-from support import jobs
 
 BROUGHT = r'{}://… is of hubless-databases, which is not installed: `pip install "hubless\[databases\]"` brings it'
 

@@ -7,12 +7,12 @@ from importlib.metadata import EntryPoint
 import httpx
 import numpy as np
 import pytest
+from support import small
 from support.serving import serving_catalog
 
 import hubless
 from hubless import encoders
 from hubless.errors import EncoderFailed, InputError
-from support import small
 
 HOW = r"is of hubless-encoders, which is not installed: `pip install \"hubless\[encoders\]\"`"
 

@@ -6,13 +6,13 @@ from io import BytesIO
 import numpy as np
 import pytest
 from PIL import Image, ImageColor
+from support import catalogs
 from support.dripping import DRIPS, HANDSHAKE, dripping
 from support.embeddings import data, embeddings, right
 
 from hubless.encoders import load_encoder
 from hubless.encoders.endpoint import Breaker
 from hubless.errors import EncoderFailed, EncoderTimeout, InputError, NoEncoder, TextRefused
-from support import catalogs
 
 DIM = catalogs.DIM
 TEXTS = ["amber birch", "cedar", "delta ember"]

@@ -2,12 +2,12 @@ from functools import partial
 
 import numpy as np
 import pytest
+from support import small
 from support.hubs import unit
 from support.model_folders import ROWS, WORDS, load_model, tokeniser, tokens, write_modules, write_static
 from tokenizers import models
 
 from hubless.errors import InputError, UnknownWords
-from support import small
 
 TEXTS = ["amber", "birch cedar birch", "delta nonsense ember", "fjord " * 40]
 WEIGHTS = np.linspace(0.5, 2, len(WORDS)).astype(np.float32)

@@ -17,13 +17,13 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import httpx
 import pytest
+from support import processes, rivals
 from support.server_process import served
 from support.serving import serving_catalog
 
 import hubless
 from hubless.builder.backup import back_up, restore as unpack
 from hubless.errors import VersionNotFound
-from support import processes, rivals
 
 LONGEST = 0.4
 """Seconds of work until the next kill, at most."""

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from support import calls, refused_calls
 
 FEW, ALL = 1, 1_000_000

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
+from support import catalogs
 from support.embeddings import embeddings
 from support.forking import forks
 
 import hubless
-from support import catalogs
 
 
 @pytest.mark.parametrize("kind", ["flat", "hnsw", "fastscan"])

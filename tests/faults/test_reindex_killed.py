@@ -3,10 +3,10 @@
 import shutil
 
 import pytest
+from support import jobs, writing
 from support.jobs import NAME, names, write_targets
 
 import hubless
-from support import jobs, writing
 
 
 def test_killed_job_goes_on_from_its_checkpoints(tmp_path, monkeypatch):

@@ -8,10 +8,9 @@ from time import sleep
 
 import httpx
 import pytest
+from support import busy, catalogs
 from support.raw import connect
 from support.server_process import resources, served
-
-from support import busy, catalogs
 
 HEAD = f"POST {busy.BATCH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\n"
 QUERIES = 100

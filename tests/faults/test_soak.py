@@ -14,9 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import numpy as np
 import pytest
-from support.server_process import resources, served
-
 from support import catalogs, versions
+from support.server_process import resources, served
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", "600"))
 CLIENTS = 4

@@ -8,10 +8,10 @@ import time
 
 import httpx
 import pytest
+from support import busy, small
 from support.server_process import command_line, served
 
 import hubless
-from support import busy, small
 
 WAITING = 6
 PATIENT = {"search_threads": 1, "default_timeout_ms": 60_000}

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from support import naive
 from support.problems import normal, with_hubs
 
 from hubless import CORRECTIONS
 from hubless.kernels import coupling, truncated
 from hubless.vectors.sources import ArrayVectors, sample
-from support import naive
 
 PROBLEM = with_hubs(targets=310, bank=220)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from support import naive
 from support.problems import normal, source
 
 from hubless.kernels import reductions, similarities
 from hubless.kernels.similarities import Factors, Recomputed
 from hubless.vectors.sources import StackedVectors
-from support import naive
 
 BANK_SIZES = [1, 7, 8, 15]
 TARGET_SIZES = [1, 5, 6, 11]

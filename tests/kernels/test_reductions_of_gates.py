@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from support import naive
 from support.problems import normal, source
 
 from hubless.kernels import reductions
 from hubless.vectors.sources import StreamedVectors
-from support import naive
 
 
 @pytest.mark.usefixtures("small_blocks")

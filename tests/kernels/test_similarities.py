@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
+from support import naive
 from support.problems import with_hubs
 
 from hubless import CORRECTIONS
 from hubless.kernels import similarities
 from hubless.kernels.similarities import Factors, Recomputed
 from hubless.vectors.sources import ArrayVectors
-from support import naive
 
 PROBLEM = with_hubs(targets=300, bank=400)
 

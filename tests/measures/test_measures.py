@@ -3,9 +3,9 @@ import pytest
 import scipy.stats
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as arrays
+from support import naive
 
 from hubless import measures
-from support import naive
 
 SHAPES = st.tuples(st.integers(1, 6), st.integers(2, 9))
 FEW_SCORES = arrays.arrays(np.float32, SHAPES, elements=st.integers(-2, 2).map(float))

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from support import problems, small
 from support.hubs import unit
 
 import hubless
 from hubless.search import question
 from hubless.store import bundle
-from support import problems, small
 
 PROBLEM = problems.with_hubs(targets=120, bank=200, dim=16)
 IDS = [f"t{row}" for row in range(120)]

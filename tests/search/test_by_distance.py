@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from support import by_distance
 from support.by_distance import PARAMETERS, TAKE_TARGETS, away_from_origin, check_ranking
 
 import hubless
 from hubless import CORRECTIONS
 from hubless.knn import INDEXES
-from support import by_distance
 
 PROBLEM = away_from_origin()
 FITTED = {}

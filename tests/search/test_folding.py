@@ -4,13 +4,13 @@ import faiss
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from support import naive
 from support.problems import with_hubs
 
 import hubless
 from hubless.errors import NotFinite
 from hubless.knn.augment import augmented_dim, centre, folded_queries, folded_targets
 from hubless.vectors.arrays import unit_rows
-from support import naive
 
 PROBLEM = with_hubs(targets=300, bank=200, queries=40, dim=12)
 K = 10

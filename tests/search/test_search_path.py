@@ -2,6 +2,7 @@ import shutil
 
 import numpy as np
 import pytest
+from support import small
 from support.rankings import best, dense
 
 import hubless
@@ -9,7 +10,6 @@ from hubless.corrections import CORRECTIONS, folds, registered
 from hubless.corrections.query_time import Candidates
 from hubless.errors import BundleDamaged, InputError
 from hubless.search.parts import all_scores
-from support import small
 
 RESCORED = sorted(name for name in CORRECTIONS if not folds(name) and name != "dis")
 GATED = ["dis", "dual_dis"]

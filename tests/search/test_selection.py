@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from support import problems
 from support.hubs import unit
 
 import hubless
 from hubless.search.selection import DEEPEST_GROUPED, diverse
-from support import problems
 
 N = 150
 PROBLEM = problems.with_hubs(targets=N, bank=200, dim=16)

@@ -4,12 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pytest
+from support import small, writing
 
 import hubless
 from hubless.search.transaction import WritableCollection
 from hubless.search.writes import Remove
 from hubless.store.log import LOG, Log
-from support import small, writing
 
 
 @pytest.fixture

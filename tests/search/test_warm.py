@@ -2,12 +2,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import small
 
 import hubless
 from hubless.errors import StorageError
 from hubless.search.collection import open_collection
 from hubless.store import bundle
-from support import small
 
 READ = Path("/proc/self/io")
 pytestmark = pytest.mark.skipif(not READ.exists(), reason="needs Linux's count of bytes read")

@@ -2,6 +2,7 @@ from contextlib import contextmanager
 from time import sleep
 
 import pytest
+from support import catalogs
 from support.contract import Contract
 from support.serving import serving, settings_with
 from support.sources import Source
@@ -9,7 +10,6 @@ from support.sources import Source
 import hubless
 from hubless_service.app import create_app
 from hubless_service.searching.search_service import SearchService
-from support import catalogs
 
 WORDS = "/v1/collections/words"
 NUMBERS = "/v1/collections/numbers"

@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from support import versions
 from support.contract import code_of
 from support.serving import serving_catalog
 from support.until import until
 
 import hubless
-from support import versions
 
 NEVER = 3600  # seconds between two looks at the catalog: nothing is found by chance
 READ, ADMIN = "reader-0123456789", "admin-0123456789"

@@ -3,12 +3,12 @@
 import httpx
 import numpy as np
 import pytest
+from support import by_distance
 from support.by_distance import away_from_origin, check_ranking
 from support.serving import serving_catalog
 from support.until import until
 
 import hubless
-from support import by_distance
 
 PROBLEM = away_from_origin(seed=8, targets=120)
 NOTES = "/v1/collections/notes"

@@ -9,10 +9,10 @@ import faiss
 import httpx
 import numpy as np
 import pytest
+from support import catalogs
 
 import hubless
 from hubless.knn import exhaustive
-from support import catalogs
 
 QUERY = "/v1/collections/words/query"
 REQUESTS = [

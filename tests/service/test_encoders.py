@@ -8,6 +8,7 @@ from time import sleep
 
 import httpx
 import pytest
+from support import catalogs
 from support.embeddings import data, embeddings, right
 from support.serving import serving_catalog
 from support.sources import Source
@@ -16,7 +17,6 @@ import hubless
 from hubless.errors import InputError
 from hubless_service.searching.encoding import check_encoders
 from hubless_service.settings import Settings
-from support import catalogs
 
 QUERY = "/v1/collections/far/query"
 BATCH = "/v1/collections/far/query/batch"

@@ -6,6 +6,7 @@ from dataclasses import replace
 import httpx
 import numpy as np
 import pytest
+from support import catalogs, kept
 from support.serving import serving_catalog
 
 import hubless
@@ -15,7 +16,6 @@ from hubless.measures.projection import project
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
 from hubless_service.routes.versions import _comparing
-from support import catalogs, kept
 
 WORDS = "/v1/collections/words"
 K = 10

@@ -11,6 +11,7 @@ from time import perf_counter, sleep
 import httpx
 import numpy as np
 import pytest
+from support import small, writing
 from support.server_process import served
 from support.until import until
 from support.writing import NAME, point, writable
@@ -22,7 +23,6 @@ from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.writer import Writer
-from support import small, writing
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from support import catalogs, versions
 from support.hubs import foreign, pairs
 
 import hubless
@@ -16,7 +17,6 @@ from hubless.errors import EngineUnavailable
 from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
 from hubless_service.http.problems import HttpProblem
 from hubless_service.observing.live import FEWEST, MOST, WINDOW, LiveVersion
-from support import catalogs, versions
 
 QUERIES = catalogs.words().query_bank[:40]
 HUBNESS = "/v1/collections/words/hubness"

@@ -5,11 +5,11 @@ import resource
 from contextlib import contextmanager, suppress
 
 import pytest
+from support import small, writing
 from support.until import until
 from support.writing import NAME, point, writable
 
 from hubless.store.log import LOG
-from support import small, writing
 
 
 @pytest.fixture

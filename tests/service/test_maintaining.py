@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support import small
 from support.printed import write_sample
 from support.until import until
 from support.writing import NAME, build, model, point, writable
@@ -23,7 +24,6 @@ from hubless.store.locks import lease
 from hubless_service.maintaining import maintainer as maintaining, work
 from hubless_service.maintaining.maintainer import Maintainer, is_due
 from hubless_service.maintaining.work import FAILED, MaintenanceTask, do_task, is_running, read_status
-from support import small
 
 BANK = np.random.default_rng(5).normal(size=(60, small.DIM)).astype(np.float32)
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pyarrow as pa
 import pytest
+from support import small
 from support.until import until
 
 import hubless
@@ -19,7 +20,6 @@ from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.log_follower import LogFollower
 from hubless_service.searching.shelf import Shelf, as_problem
 from hubless_service.settings import Settings
-from support import small
 
 NAMES = ["birds", "fish", "trees"]
 

@@ -10,11 +10,11 @@ import time
 
 import httpx
 import pytest
+from support import catalogs, raw
 from support.until import until
 
 from hubless_service.http.edge import Protocol
 from hubless_service.http.problems import PROBLEM_TYPES
-from support import catalogs, raw
 
 QUERY = "/v1/collections/words/query"
 BATCH = "/v1/collections/words/query/batch"

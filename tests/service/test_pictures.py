@@ -7,11 +7,11 @@ import httpx
 import numpy as np
 import pytest
 from PIL import Image
+from support import small
 from support.contract import problem
 from support.serving import serving_catalog
 
 from hubless_service.settings import Settings
-from support import small
 
 IDS = [
     "red.png",

@@ -5,10 +5,10 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+from support import catalogs
 from support.contract import code_of
 
 import hubless
-from support import catalogs
 
 WORDS, NUMBERS = "/v1/collections/words", "/v1/collections/numbers"
 

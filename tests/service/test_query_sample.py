@@ -9,6 +9,7 @@ import httpx
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from support import catalogs
 from support.server_process import served
 from support.serving import serving_catalog, wait_until_ready
 
@@ -16,7 +17,6 @@ from hubless.store import draws
 from hubless.store.query_sample import SampledQuery, read_sample
 from hubless_service.observing import sampling
 from hubless_service.settings import Settings
-from support import catalogs
 
 WORDS, QUERY = "/v1/collections/words", "/v1/collections/words/query"
 KEYS = {"read_keys": "r" * 16, "admin_keys": "a" * 16}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from support import catalogs, small
 from support.contract import code_of
 from support.serving import serving_catalog, wait_until_ready
 from support.sources import Source
@@ -12,7 +13,6 @@ from support.until import until
 
 import hubless
 from hubless.errors import BundleDamaged, StorageError, UnsupportedBundle, VersionNotFound
-from support import catalogs, small
 
 SECRET = Path("/srv/secret/catalog/words/versions/1/index.faiss")
 ASK = {"text": "amber"}

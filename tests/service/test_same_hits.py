@@ -7,10 +7,10 @@ from itertools import chain
 import httpx
 import numpy as np
 import pytest
+from support import catalogs
 from support.serving import serving_catalog
 
 import hubless
-from support import catalogs
 
 QUERIES = catalogs.words().query_bank[:8]
 FEW = {"field": "rank", "lt": 9}

@@ -4,6 +4,7 @@ from contextlib import ExitStack
 
 import httpx
 import pytest
+from support import small, writing
 from support.server_process import served
 from support.serving import serving_catalog
 from support.until import until
@@ -12,7 +13,6 @@ from support.writing import NAME, model, point, scrolled
 import hubless
 from hubless.search.transaction import WritableCollection
 from hubless_service.searching.collection_sources import CatalogSource
-from support import small, writing
 
 
 def ids(points):

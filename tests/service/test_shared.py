@@ -9,7 +9,7 @@ from support.until import until
 from hubless_service.http.trace import Trace
 from hubless_service.observing.metrics import Metrics
 from hubless_service.processes.shared import alone
-from hubless_service.processes.workers import shared
+from hubless_service.processes.workers import shared_by
 
 MANY = 2000
 ANSWERED = 'hubless_requests_total{method="GET",route="/a",status="200"}'
@@ -32,7 +32,7 @@ def told(metrics):
 
 
 def test_counts_of_all_workers_add_up_and_stay_when_these_are_killed_and_replaced(tmp_path):
-    given = shared(3, str(tmp_path))
+    given = shared_by(3, str(tmp_path))
     found = []
 
     def asked():

@@ -6,13 +6,13 @@ from contextlib import ExitStack, contextmanager
 import httpx
 import numpy as np
 import pytest
+from support import writing
 from support.server_process import served
 
 import hubless
 from hubless.builder.lifecycle import merge
 from hubless.store.log import LOG_LAST, LOG_SEEN
 from hubless_service.searching import catalog_follower
-from support import writing
 
 TIMES = 8
 CONNECTIONS = 9

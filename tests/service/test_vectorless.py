@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from support import catalogs, writing
 from support.serving import serving_catalog
 
 import hubless
 from hubless.builder.lifecycle import create
 from hubless_client import ApiInvalidInput, Client
-from support import catalogs, writing
 
 VECTOR = [0.5, 1.0, -0.25]
 POINTS = [

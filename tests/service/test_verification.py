@@ -9,6 +9,7 @@ from threading import Lock
 import httpx
 import numpy as np
 import pytest
+from support import small, writing
 from support.serving import serving_catalog
 from support.until import until
 from support.writing import NAME
@@ -18,7 +19,6 @@ from hubless.errors import BundleDamaged, StorageError
 from hubless.search.parts import Parts
 from hubless.store.bundle import path_of
 from hubless_service.searching.collection_sources import CatalogSource
-from support import small, writing
 
 QUERY = "/v1/collections/words/query"
 ASK = {"text": "amber"}

@@ -8,12 +8,12 @@ from contextlib import ExitStack
 
 import httpx
 import pytest
+from support import versions
 from support.serving import serving_catalog
 from support.until import until
 
 import hubless
 from hubless_service.searching.collection_sources import CatalogSource
-from support import versions
 
 QUERY = f"/v1/collections/{versions.NAME}/query"
 ASK = {"vector": [1.0, -0.5, 0.25, 0, 0, 0.5, 1, -1]}

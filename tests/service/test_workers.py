@@ -9,15 +9,15 @@ from time import sleep
 
 import httpx
 import pytest
+from support import raw
 from support.server_process import command_line, resources, served
 
 from hubless_service.app import create_app
 from hubless_service.processes import workers
 from hubless_service.processes.http_server import HttpServer
 from hubless_service.processes.signals import Signals
-from hubless_service.processes.workers import WORKER_BYTES, Supervisor, shared, with_workers
+from hubless_service.processes.workers import WORKER_BYTES, Supervisor, shared_by, with_workers
 from hubless_service.settings import Settings
-from support import raw
 
 QUERY = "/v1/collections/words/query"
 ASK = {"text": "amber"}
@@ -103,7 +103,7 @@ class Worker:
 
 @pytest.fixture
 def memory():
-    return shared(3, "")
+    return shared_by(3, "")
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ class Failing:
 
 def test_workers_that_all_end_before_one_answers_end_the_server(monkeypatch, caplog):
     monkeypatch.setattr(workers, "_SHORT_LIFE", 0)
-    supervisor = Supervisor(shared(1, ""), Failing, Signals())
+    supervisor = Supervisor(shared_by(1, ""), Failing, Signals())
     supervisor.run()
     assert supervisor.failed
     assert "10 workers ended before one could answer" in caplog.text

@@ -1,9 +1,9 @@
 import pytest
+from support import small
 
 import hubless
 from hubless import errors
 from hubless.store.addressed import at_address, managed
-from support import small
 
 
 @pytest.mark.parametrize("scheme", ["s3", "gs", "az"])

@@ -4,12 +4,12 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import small
 
 import hubless
 from hubless.errors import HublessError, LogDamaged
 from hubless.search.writes import Remove
 from hubless.store.log import LOG, LOG_LAST, Log
-from support import small
 
 NAME = "photos"
 IN_FILE, IN_WAL = 15, 25

@@ -3,13 +3,13 @@
 import json
 
 import pytest
+from support import small
 
 import hubless
 from hubless.errors import BundleDamaged, StorageError
 from hubless.store.aliases import ALIASES
 from hubless.store.bundle import read_manifest
 from hubless.store.names import is_file_name, is_name
-from support import small
 
 OUTSIDE = ["../../.bashrc", "/etc/passwd", "..", ".", "", "a/b", "a\\b", ".hidden", "a\0b", "a\n", "x" * 129, "é"]
 

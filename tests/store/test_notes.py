@@ -3,13 +3,13 @@
 import multiprocessing
 
 import pytest
+from support import small
 
 import hubless
 from hubless.builder.backup import back_up, restore
 from hubless.builder.pipeline.draft import delete
 from hubless.store.catalog import Catalog
 from hubless.store.notes import Note, put_number
-from support import small
 
 TIMES, PROCESSES = 50, 3
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 from scipy.special import logsumexp
+from support import formulas
 
 from hubless.corrections.testing import MadeUpProblem, with_hubs
-from support import formulas
 
 TAU, OTHER = 3.0, 8.0
 PARAMETERS = {

@@ -10,9 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.processes import in_child
-
 from support import processes
+from support.processes import in_child
 
 CHANGES = ("cut", "replaced", "written over", "removed")
 INPUTS = ("npy", "parquet", "shards", "csv", "payload", "encoder")
@@ -144,9 +143,9 @@ if __name__ == "__main__":
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
+    from support import files, small
 
     import hubless
-    from support import files, small
 
     os.fsync = lambda descriptor: None  # nobody cuts the power here
     main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

@@ -3,10 +3,9 @@
 import json
 from contextlib import contextmanager
 
+from support import catalogs
 from support.answering import answering
 from werkzeug.wrappers import Request, Response
-
-from support import catalogs
 
 
 class Embeddings:

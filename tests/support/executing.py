@@ -4,12 +4,12 @@ import pickle
 import time
 
 import numpy as np
+from support import small
 from support.problems import with_hubs
 
 import hubless
 from hubless.errors import InputError
 from hubless.store.catalog import Catalog
-from support import small
 
 SHARD_ROWS = 400
 TARGETS = 900

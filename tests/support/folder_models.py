@@ -8,13 +8,13 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from support import small
 from support.model_folders import load_model
 from support.serving import serving_catalog
 
 import hubless
 from hubless.errors import EncoderFailed, InputError, how_to_install
 from hubless.search.collection import open_collection
-from support import small
 
 TEXTS = ["amber", "birch cedar birch", "fjord " * 40]
 

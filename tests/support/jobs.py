@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from support import small
 
 import hubless
-from support import small
 
 NAME = "photos"
 DIM = small.DIM

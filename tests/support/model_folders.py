@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 from safetensors.numpy import save_file
+from support import small
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from hubless.encoders import load_encoder
-from support import small
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *small.WORDS]
 SPECIAL = {"padded": 0, "unknown": 1, "cls": 2, "sep": 3}

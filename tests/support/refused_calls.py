@@ -337,6 +337,7 @@ if __name__ == "__main__":
     import pyarrow as pa
     import pyarrow.parquet
     from obstore.store import LocalStore
+    from support import calls, jobs, small
 
     import hubless
     from hubless.builder.backup import back_up, restore
@@ -348,7 +349,6 @@ if __name__ == "__main__":
     from hubless.search.writes import Put
     from hubless_objects import objects
     from hubless_objects.mirror import RemoteCatalog
-    from support import calls, jobs, small
 
     small.vectors(1, 0)
     main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -7,7 +7,6 @@ import numpy as np
 import schemathesis
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-
 from support import catalogs
 
 COLLECTIONS = ["words", "numbers", "none"]

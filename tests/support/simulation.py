@@ -31,6 +31,7 @@ from typing import Any, cast
 
 import httpx
 import numpy as np
+from support import calls, rivals, small
 from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
 
 import hubless
@@ -49,7 +50,6 @@ from hubless_service.searching.log_follower import catch_up
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.writer import Writer
 from hubless_service.settings import Settings
-from support import calls, rivals, small
 
 NAME = rivals.NAME
 WORKERS = 2

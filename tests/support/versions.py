@@ -1,10 +1,10 @@
 """Versions of one collection whose ids tell which version they belong to."""
 
 import numpy as np
+from support import small
 
 import hubless
 from hubless.store.durable import replace_text
-from support import small
 
 NAME = "songs"
 STEP = 1_000_000

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 import httpx
 import numpy as np
+from support import small
 from support.serving import serving_catalog
 
 import hubless
-from support import small
 
 NAME = "photos"
 

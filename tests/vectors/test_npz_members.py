@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
+from support import small
 
 import hubless
-from support import small
 
 NAMES = [f"img-{row}" for row in range(small.COUNT)]
 

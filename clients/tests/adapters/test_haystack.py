@@ -1,7 +1,6 @@
 """The Haystack adapter, in its environment (`make haystack`)."""
 
 import pytest
-
 from support.adapters import AdapterTests
 
 pytestmark = pytest.mark.slow  # its environment takes a minute to make

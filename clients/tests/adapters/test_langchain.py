@@ -1,7 +1,6 @@
 """The LangChain adapter, in its environment (`make langchain`)."""
 
 import pytest
-
 from support.adapters import AdapterTests
 
 pytestmark = pytest.mark.slow  # its environment takes a minute to make

@@ -1,7 +1,6 @@
 """The LlamaIndex adapter, in its environment (`make llama-index`)."""
 
 import pytest
-
 from support.adapters import AdapterTests
 
 pytestmark = pytest.mark.slow  # its environment takes a minute to make

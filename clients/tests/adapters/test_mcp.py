@@ -1,7 +1,6 @@
 """The server of the Model Context Protocol, in its environment (`make mcp`)."""
 
 import pytest
-
 from support.adapters import AdapterTests
 
 pytestmark = pytest.mark.slow  # its environment takes a minute to make

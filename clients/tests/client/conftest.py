@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
+from support.wire import ANSWER
 
 import hubless
 from hubless_client import AsyncClient, Client, Retries
-from support.wire import ANSWER
 
 NO_WAITING = Retries(backoff=0)
 

@@ -5,10 +5,10 @@ import json
 import httpx
 import numpy as np
 import pytest
+from support.wire import ANSWER, BATCH, INFO, POINT, Server
 
 import hubless_client
 from hubless_client import CannotSend, Query
-from support.wire import ANSWER, BATCH, INFO, POINT, Server
 
 
 def nested(depth):

@@ -8,11 +8,11 @@ from typing import get_type_hints
 
 import httpx
 import pytest
-
-from hubless_client import AsyncClient, CannotSend, Client, Retries
 from support.wire import ANSWER, Server
 
-CONTRACT = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
+from hubless_client import AsyncClient, CannotSend, Client, Retries
+
+CONTRACT = json.loads((Path(__file__).parents[3] / "docs" / "openapi.json").read_text())
 METHODS = {
     "collections": "GET /v1/collections",
     "collection": "GET /v1/collections/{collection}",

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import httpx
 import pytest
 from support.dripping import DRIPS, HANDSHAKE, dripping
+from support.wire import ANSWER, Server, problem
 
 import hubless_client
 from hubless_client import AsyncClient, Client, Retries
-from support.wire import ANSWER, Server, problem
 
 BODY = json.dumps(ANSWER).encode()
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)

@@ -4,11 +4,11 @@ import pickle
 
 import httpx
 import pytest
+from support.wire import ANSWER, Server, problem
 
 import hubless_client
 from hubless_client import ApiError, problems
 from hubless_service.http.problems import PROBLEM_TYPES
-from support.wire import ANSWER, Server, problem
 
 CONTRACT = {
     code: (kind.status, getattr(hubless_client, "Api" + "".join(word.capitalize() for word in code.split("_"))))

@@ -5,10 +5,10 @@ import socket
 import httpx
 import pytest
 from support.proxies import DECISIONS, proxies_set
+from support.wire import ANSWER
 
 from hubless_client import ApiError, AsyncClient, CannotSend, Client, ConnectionFailed, Retries
 from hubless_client.proxies import proxy_of
-from support.wire import ANSWER
 
 
 @pytest.fixture

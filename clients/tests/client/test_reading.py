@@ -7,12 +7,12 @@ from time import sleep
 import httpx
 import numpy as np
 import pytest
+from support import catalogs, kept, versions
 from support.serving import serving_catalog
+from support.wire import ALIAS, Server, problem
 
 import hubless_client
 from hubless_client import ApiCollectionAliased, ApiCollectionExists, AsyncClient, Client
-from support import catalogs, kept, versions
-from support.wire import ALIAS, Server, problem
 
 AMBER = {"field": "tags", "contains": "amber"}
 MATCHES = [row for row, words in enumerate(catalogs.payload()) if "amber" in words["tags"]]

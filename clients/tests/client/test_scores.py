@@ -4,11 +4,11 @@ import asyncio
 
 import numpy as np
 import pytest
+from support import catalogs
 from support.score_logs import as_lists, hubby_log
 
 import hubless
 from hubless_client import ApiScoresNotFound, AsyncClient, CannotSend, Client, RerankedHit
-from support import catalogs
 
 
 def test_correction_is_put_read_used_and_deleted(client, tmp_path):

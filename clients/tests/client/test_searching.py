@@ -12,12 +12,12 @@ from xml.etree import ElementTree
 import httpx
 import numpy as np
 import pytest
+from support import catalogs
+from support.wire import ANSWER, BATCH, HIT, Server, problem, sent
 
 import hubless_client
 from hubless_client import AsyncClient, CannotSend, Client, Explanation, Query, QueryOptions
 from hubless_service.http.requests import QueryRequest, fields_of
-from support import catalogs
-from support.wire import ANSWER, BATCH, HIT, Server, problem, sent
 
 FLOATS = struct.pack("<2f", 1.5, -2.0)
 BASE64 = base64.b64encode(FLOATS).decode()

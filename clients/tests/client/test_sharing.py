@@ -12,10 +12,10 @@ import httpx
 import pytest
 from support.copies import COPIES, pickled
 from support.until import until
+from support.wire import ANSWER, Server, problem
 
 from hubless_client import ApiNotReady, AsyncClient, CannotSend, Client, ClientError, Hits, Retries
 from hubless_client.connection import PLACES
-from support.wire import ANSWER, Server, problem
 
 CALLS = 10 * PLACES
 NO_WAIT_FOR_A_CONNECTION = httpx.Timeout(30.0, pool=0.001)

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.serving import serving_catalog
+from support.wire import Server, sent
 
 from hubless_client import CannotSend, Client
-from support.wire import Server, sent
 
 WRITTEN = {"seq": 7, "inserted": 1, "updated": 1, "collection": "songs", "version": "v1"}
 NOON = dt.datetime(2024, 2, 29, 12, 30, 0, 250_000)

@@ -7,7 +7,9 @@ import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import catalogs, small, writing
 from support.serving import serving_catalog
+from support.wire import Server, sent
 
 from hubless_client import (
     ApiPointExists,
@@ -23,8 +25,6 @@ from hubless_client import (
     aupload,
     upload,
 )
-from support import catalogs, small, writing
-from support.wire import Server, sent
 
 WRITTEN = {"seq": 7, "inserted": 1, "updated": 1, "collection": "songs", "version": "v1"}
 DELETED = {"seq": 8, "deleted": 2, "collection": "songs", "version": "v1"}

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from urllib.parse import quote
 
 import pytest
+from support import catalogs
 from support.serving import serving_catalog
 
 import hubless
-from support import catalogs
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 SECONDS = 15

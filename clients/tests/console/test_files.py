@@ -9,11 +9,10 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from support import catalogs
 from support.serving import serving_catalog
 
-from support import catalogs
-
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONSOLE = ROOT / "console"
 VENDOR = CONSOLE / "vendor"
 POLICY = (

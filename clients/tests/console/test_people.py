@@ -4,9 +4,8 @@ from importlib.resources import files
 
 import pytest
 from playwright.sync_api import expect
-from support.serving import serving_catalog
-
 from support import catalogs, kept
+from support.serving import serving_catalog
 
 VIEWS = ["", "search", "hubs", "map", "versions", "writes", "report"]
 WIDTHS = [360, 768, 1280, 3840]

@@ -4,10 +4,9 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+from support import small
 from support.photos import built_photos, solid
 from support.serving import serving_catalog
-
-from support import small
 
 DROP = """bytes => {
   const transfer = new DataTransfer();

@@ -6,9 +6,9 @@ import re
 import httpx
 import pytest
 from playwright.sync_api import expect
+from support import catalogs
 
 import hubless
-from support import catalogs
 
 QUESTION = "amber cedar"
 

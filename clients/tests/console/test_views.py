@@ -7,10 +7,10 @@ import shutil
 import httpx
 import pytest
 from playwright.sync_api import expect
+from support import catalogs, kept
 from support.serving import serving_catalog
 
 import hubless
-from support import catalogs, kept
 
 READ_KEY, ADMIN_KEY = "reader-0123456789", "admin-0123456789"
 

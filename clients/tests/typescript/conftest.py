@@ -6,12 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support import catalogs
 from support.serving import serving_catalog
 
 import hubless
-from support import catalogs
 
-HOME = Path(__file__).parents[2] / "clients" / "typescript"
+HOME = Path(__file__).parents[2] / "typescript"
 KEY = "key-of-the-typescript-tests"
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
+from support import stores
 
 import hubless
-from support import stores
 
 
 class Tables:

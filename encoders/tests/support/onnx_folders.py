@@ -1,10 +1,9 @@
 """Folders with small models in ONNX, as exporters write them."""
 
 import numpy as np
+from support import small
 from support.model_folders import ROWS, tokeniser, write_json, write_modules
 from support.onnx_bytes import FLOAT, INT64, model, node, value
-
-from support import small
 
 
 def hidden(ids):

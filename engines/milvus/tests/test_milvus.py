@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import small
 
 import hubless
 from hubless.deadline import within
@@ -10,7 +11,6 @@ from hubless.knn.augment import folded_queries
 from hubless.store import bundle
 from hubless_milvus.names import alias_name, collection_name
 from hubless_milvus.server import Server
-from support import small
 
 QUERIES = small.vectors(6, 7)
 TEXTS = {"field": "title", "gte": "title 3"}

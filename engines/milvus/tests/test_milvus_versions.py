@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from support import small
 
 import hubless
 from hubless.builder.pipeline import draft as engines
 from hubless.errors import InputError
 from hubless_milvus.names import alias_name, collection_name
-from support import small
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,9 @@ import subprocess
 import sys
 
 import pytest
+from support import milvus as servers
 from support.processes import environment, guarded
 from support.until import until
-
-from support import milvus as servers
 
 # a program that starts another one and does not stop it, as the command of PyPI's `milvus` does
 INNER = """

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import executing as work
 from support.processes import free_port
 
 from hubless.builder import executors
@@ -14,7 +15,6 @@ from hubless.kernels import sharding
 from hubless.kernels.sharding import on_executor, over_shards
 from hubless.store.catalog import Catalog
 from hubless.vectors.sources import SharedVectors
-from support import executing as work
 
 ray = pytest.importorskip("ray", reason="needs Ray: make extras")
 cluster_utils = pytest.importorskip("ray.cluster_utils")

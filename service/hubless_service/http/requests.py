@@ -451,9 +451,12 @@ class PutBankRequest(BankOptions):
         elif self.relevant is not None or self.groups is not None or (self.sampled and self._grows):
             expected = "no relevant and no groups; with sampled no append and no fit: false"
             raise InputError(given[0], expected, "one of them")
+        self._check_correction()
+        return self
+
+    def _check_correction(self) -> None:
         if self.correction is not None or self.parameters is not None:
             make_correction(self.correction or "auto", self.parameters)
-        return self
 
     @property
     def _grows(self) -> bool:

@@ -73,7 +73,7 @@ def supervise(settings: Settings, listener: socket.socket, signals: Signals, wor
     Raises `SystemExit` if none of them could answer.
     """
     with TemporaryDirectory(prefix="hubless-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None) as counts:
-        supervisor = Supervisor(shared(settings.workers, counts), partial(_spawn, settings, listener, work), signals)
+        supervisor = Supervisor(shared_by(settings.workers, counts), partial(_spawn, settings, listener, work), signals)
         supervisor.run()
     if supervisor.failed:
         raise SystemExit(1)
@@ -82,7 +82,7 @@ def supervise(settings: Settings, listener: socket.socket, signals: Signals, wor
         os.kill(os.getpid(), supervisor.ended_by)
 
 
-def shared(workers: int, counts: str) -> Shared:
+def shared_by(workers: int, counts: str) -> Shared:
     """Return what so many workers share, to be sent to the first. It counts in a folder."""
     return Shared(RawArray("Q", workers), RawArray("Q", workers), counts=counts)
 

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support import small
 
 import hubless
 from hubless.errors import InputError
-from support import small
 
 CORRECTIONS = ["none", "auto", "csls", "dis", "dual_dis", "gc", "dsl"]
 QUERIES = small.vectors(20, 5)

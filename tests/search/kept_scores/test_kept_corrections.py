@@ -3,12 +3,12 @@
 import os
 
 import pytest
+from support import small
 
 import hubless
 from hubless.errors import InputError, ScoresNotFound, StorageError
 from hubless.search.kept_scores import kept_corrections
 from hubless.search.kept_scores.kept_corrections import KeptCorrections
-from support import small
 
 
 def correction(*items):

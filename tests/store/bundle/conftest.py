@@ -1,7 +1,6 @@
 import shutil
 
 import pytest
-
 from support import small
 
 

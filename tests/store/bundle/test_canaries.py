@@ -3,10 +3,10 @@
 import faiss
 import numpy as np
 import pytest
+from support import small
 
 import hubless
 from hubless.errors import BundleDamaged
-from support import small
 
 ROWS = np.arange(small.COUNT)
 

@@ -4,11 +4,11 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from support import small
 
 import hubless
 from hubless.errors import BundleDamaged, BundleError, PointNotFound, UnsupportedBundle
 from hubless.store.bundle import read_manifest
-from support import small
 
 FIT = ["bank_sample.npy", "confidence.npz", "correction.npz", "encoder.json", "encoder.npy"]
 TARGETS = ["ids.arrow", "index.faiss", "offsets.npy", "payload.arrow"]

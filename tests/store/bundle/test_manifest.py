@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import small
 
 import hubless
 from hubless.store.bundle import read_manifest
-from support import small
 
 
 def sha256sum(path):

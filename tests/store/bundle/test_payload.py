@@ -5,9 +5,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import small
 
 import hubless
-from support import small
 
 TIME = datetime.datetime(2024, 2, 29, 12, 30, 15, 123456)
 N = small.COUNT

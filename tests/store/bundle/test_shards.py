@@ -2,11 +2,11 @@ import shutil
 
 import numpy as np
 import pytest
+from support import shards, small
 
 import hubless
 from hubless.errors import BundleDamaged
 from hubless.store.bundle import read_manifest, segment_path
-from support import shards, small
 
 SIZES = [1000, 1000, 900]
 

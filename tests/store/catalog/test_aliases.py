@@ -2,10 +2,10 @@ import shutil
 import threading
 
 import pytest
+from support import small
 
 import hubless
 from hubless.errors import AliasNotFound, CollectionNotFound, InputError, PreconditionFailed, StorageError
-from support import small
 
 
 @pytest.fixture

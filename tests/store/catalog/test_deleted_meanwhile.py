@@ -4,6 +4,7 @@ import shutil
 import threading
 
 import pytest
+from support import small
 
 from hubless.builder import lifecycle
 from hubless.builder.pipeline.draft import delete
@@ -13,7 +14,6 @@ from hubless.store.bank_order import give_bank, read_bank
 from hubless.store.catalog import VERSIONS, Catalog
 from hubless.store.locks import noted_outside
 from hubless.store.log import LOG
-from support import small
 
 NAME = "photos"
 

@@ -3,11 +3,11 @@ import subprocess
 import sys
 
 import pytest
+from support import processes, small
 
 import hubless
 from hubless.errors import BundleDamaged, StorageError
 from hubless.store import catalog as catalogs
-from support import processes, small
 
 
 def lock_of(catalog, version):

@@ -7,11 +7,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from support import processes, small
 
 import hubless
 from hubless.errors import StorageError, storage_errors
 from hubless.store import aliases, catalog
-from support import processes, small
 
 AS_NOBODY = """
 import os, sys

@@ -4,10 +4,10 @@ import sys
 import threading
 
 import pytest
+from support import processes, small
 
 import hubless
 from hubless.store import catalog as catalog_module
-from support import processes, small
 
 PREPARE = """
 import sys

@@ -3,12 +3,12 @@ import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from support import small
 
 import hubless
 from hubless.errors import BundleDamaged, CollectionNotFound, InputError, VersionNotFound
 from hubless.store import catalog as catalogs
 from hubless.store.bundle import read_manifest
-from support import small
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
+from support import milvus as double, small, writing
 from support.serving import serving_catalog
 from support.until import until
 
 import hubless
-from support import milvus as double, small, writing
 
 PHOTOS, HERE = "/v1/collections/photos", "/v1/collections/here"
 QUERY = {"vector": [1.0] * small.DIM, "limit": 5}

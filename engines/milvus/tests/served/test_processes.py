@@ -1,12 +1,12 @@
 """Processes of the service that ask Milvus: workers, and the one that merges."""
 
 import pytest
+from support import writing
 from support.until import until
 
 from hubless.search.collection import open_collection
 from hubless_milvus.names import collection_name
 from hubless_service.maintaining import maintainer
-from support import writing
 
 NAME = writing.NAME
 

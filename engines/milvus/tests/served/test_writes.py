@@ -7,7 +7,6 @@ from service.test_writes import (
     test_points_are_put_patched_and_deleted_by_id_and_by_filter_and_what_is_left_is_found,  # noqa: F401
     test_writes_survive_a_restart_and_stand_in_the_library_too,  # noqa: F401
 )
-
 from support import writing
 
 

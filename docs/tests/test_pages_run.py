@@ -11,13 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from support import demo_like, jobs
 from support.hubs import pairs
 from support.installed import Environment, build
 from support.pages import PAGES as OF_SITE, ROOT, Walk, blocks
 from support.printed import write_sample
 from support.problems import with_hubs
-
-from support import demo_like, jobs
 
 PAGES = [ROOT / "README.md", *OF_SITE, *sorted((ROOT / "clients").glob("*/README.md"))]
 QUICK = {"README", "quickstart", "cli", "http", "python", "clients/python"}
