@@ -319,13 +319,10 @@ class Collection:
         Raises `PointNotFound`.
         """
         parts = self.parts
-        row = parts.ids.row(wanted)
-        there = vector and parts.targets.have_vectors(np.array([row]))[0]
-        stored = self.vectors(np.array([row]))[0] if there else None
-        payload = None if parts.payload is None else parts.payload.take([row])[0]
-        return Point(
-            parts.ids.ids(np.array([row]))[0], row, float(parts.targets.offsets(np.array([row]))[0]), payload, stored
-        )
+        rows = np.array([parts.ids.row(wanted)])
+        stored = self.vectors(rows)[0] if vector and parts.targets.have_vectors(rows)[0] else None
+        offset = float(parts.targets.offsets(rows)[0])
+        return Point(parts.ids.ids(rows)[0], int(rows[0]), offset, taken(parts.payload, rows)[0], stored)
 
     def find(self, ids: Sequence[str | int]) -> list[int | None]:
         """The rows of some ids; None for an id that no target has. Raises `InputError` for one of another type."""

@@ -1,13 +1,14 @@
 """The choice among ranked targets: the best of each group, and hits that differ from each other."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.level import DEPTH
-from hubless.search.ranker import Ranked
+from hubless.search.ranker import Ranked, joined
 from hubless.vectors.arrays import F32, I64, check_between
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.free_payload import is_free
@@ -40,33 +41,31 @@ class Selection(NamedTuple):
         wanted = k if not self.diversity else max(k, min(max(_PER_HIT * k, _FEWEST), _MOST))
         deepest = min(most, wanted if self.values is None else max(DEEPEST_GROUPED, wanted))
         depth = min(wanted if self.values is None else _PER_GROUP * wanted, deepest)
-        chosen: dict[int, tuple[Ranked, int, I64]] = {}
+        chosen: dict[int, list[NDArray[Any]]] = {}
+        corrected = None
+        rescoring = 0.0
         best = np.full((queries, min(DEPTH, most)), -np.inf, np.float32)
         left = np.arange(queries)
         while len(left):
             for some in np.array_split(left, 1 + len(left) * depth // _RANKED):
                 ranked, scores = ask(some, depth)
+                rescoring += ranked.rescoring
+                if ranked.corrected is not None:
+                    corrected = np.zeros(queries, np.bool_) if corrected is None else corrected
+                    corrected[some] = ranked.corrected
                 shown = min(best.shape[1], scores.shape[1])  # a rescorer may have fewer candidates
                 best[some, :shown] = scores[:, :shown]
                 for at, line in enumerate(some.tolist()):
                     places = self._firsts(ranked.rows[at])[:wanted]
                     if depth == deepest or len(places) == wanted:
-                        chosen[line] = ranked, at, places
+                        chosen[line] = [column[at, places] for column in ranked[:4]]
             left, depth = left[[line not in chosen for line in left.tolist()]], min(_DEEPER * depth, deepest)
         lines = [chosen[line] for line in range(queries)]
         if self.diversity:
-            lines = [
-                (
-                    ranked,
-                    at,
-                    places[self._diverse(ranked.scores[at, places], vectors(ranked.rows[at, places]), k)],
-                )
-                for ranked, at, places in lines
-            ]
-        return _joined(lines), best
-
-    def _diverse(self, scores: F32, vectors: F32, k: int) -> list[int]:
-        return diverse(scores, vectors, k, self.diversity, self.metric)
+            for line in lines:
+                diverse_ones = diverse(line[1], vectors(line[0]), k, self.diversity, self.metric)
+                line[:] = [column[diverse_ones] for column in line]
+        return joined(lines, max((len(line[0]) for line in lines), default=0), corrected, rescoring), best
 
     def _firsts(self, rows: I64) -> I64:
         if self.values is None:
@@ -135,17 +134,3 @@ def diverse(scores: F32, vectors: F32, k: int, diversity: float, metric: str = C
         value[best] = -np.inf
         np.maximum(nearest, rows @ asking[best], out=nearest)
     return chosen
-
-
-def _joined(lines: Sequence[tuple[Ranked, int, I64]]) -> Ranked:
-    width = max((len(places) for _, _, places in lines), default=0)
-    rows = np.full((len(lines), width), -1)
-    scores, similarities, offsets = np.zeros((3, *rows.shape), np.float32)
-    for line, (ranked, at, places) in enumerate(lines):
-        here = slice(len(places))
-        rows[line, here], scores[line, here] = ranked.rows[at, places], ranked.scores[at, places]
-        similarities[line, here], offsets[line, here] = ranked.similarities[at, places], ranked.offsets[at, places]
-    rankings = {id(ranked): ranked for ranked, _, _ in lines}.values()
-    corrected = [None if ranked.corrected is None else ranked.corrected[at] for ranked, at, _ in lines]
-    gated = None if None in corrected else np.array(corrected, np.bool_)
-    return Ranked(rows, scores, similarities, offsets, gated, sum(ranked.rescoring for ranked in rankings))
