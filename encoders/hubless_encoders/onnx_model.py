@@ -11,7 +11,7 @@ from hubless.encoders import folder_model
 from hubless.encoders.base import checked
 from hubless.encoders.folder_model import wrong_file
 from hubless.errors import InputError, NoEncoder, one_line
-from hubless.forks import left_to_parent
+from hubless.kernels.forks import left_to_parent
 from hubless.vectors.arrays import F32
 from hubless.vectors.readers.pictures import PictureSource
 from hubless_encoders.onnx_files import load_graph, output_of, picture_graph, text_graph

@@ -7,18 +7,20 @@ if TYPE_CHECKING:
     from hubless.builder.build import build as build
     from hubless.builder.index import Index as Index, open_index
     from hubless.builder.lifecycle import calibrate as calibrate, merge as merge, refit as refit
-    from hubless.builder.offsets import (
-        augment_queries as augment_queries,
-        augment_targets as augment_targets,
-        choose_strength as choose_strength,
-        offsets as offsets,
-    )
     from hubless.builder.reindex.run import reindex as reindex
     from hubless.corrections import CORRECTIONS as CORRECTIONS
     from hubless.diagnosing.diagnose import diagnose as diagnose, plot_occurrence as plot_occurrence
     from hubless.errors import HublessError as HublessError
     from hubless.measures.confidence.cut import Cut as Cut
     from hubless.measures.confidence.guarantee import GuaranteedCut as GuaranteedCut, guaranteed_cut as guaranteed_cut
+    from hubless.scores.fusion import fuse as fuse
+    from hubless.scores.offsets import (
+        augment_queries as augment_queries,
+        augment_targets as augment_targets,
+        choose_strength as choose_strength,
+        offsets as offsets,
+    )
+    from hubless.scores.score_correction import ScoreCorrection as ScoreCorrection
     from hubless.search.collection import Collection as Collection
     from hubless.search.results import (
         Explanation as Explanation,
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
         Results as Results,
         SideBySide as SideBySide,
     )
-    from hubless.search.scores.fusion import fuse as fuse
-    from hubless.search.scores.score_correction import ScoreCorrection as ScoreCorrection
     from hubless.store.aliases import Alias as Alias
     from hubless.store.bundle import Manifest as Manifest
     from hubless.store.catalog import Catalog as Catalog, VersionInfo as VersionInfo
@@ -59,24 +59,24 @@ _PLACES = {
     "Point": "search.results.Point",
     "RemoteCatalog": "hubless_objects.mirror.RemoteCatalog",
     "Results": "search.results.Results",
-    "ScoreCorrection": "search.scores.score_correction.ScoreCorrection",
+    "ScoreCorrection": "scores.score_correction.ScoreCorrection",
     "SideBySide": "search.results.SideBySide",
     "SimilarityMatrices": "hubless_lab.matrices.SimilarityMatrices",
     "VersionInfo": "store.catalog.VersionInfo",
-    "augment_queries": "builder.offsets.augment_queries",
-    "augment_targets": "builder.offsets.augment_targets",
+    "augment_queries": "scores.offsets.augment_queries",
+    "augment_targets": "scores.offsets.augment_targets",
     "build": "builder.build.build",
     "calibrate": "builder.lifecycle.calibrate",
-    "choose_strength": "builder.offsets.choose_strength",
+    "choose_strength": "scores.offsets.choose_strength",
     "compare": "hubless_lab.experiments.compare.compare",
     "correct": "hubless_databases.correct.correct",
     "diagnose": "diagnosing.diagnose.diagnose",
     "embed": "hubless_encoders.embedding.embed.embed",
     "evaluate": "hubless_lab.experiments.evaluate.evaluate",
-    "fuse": "search.scores.fusion.fuse",
+    "fuse": "scores.fusion.fuse",
     "guaranteed_cut": "measures.confidence.guarantee.guaranteed_cut",
     "merge": "builder.lifecycle.merge",
-    "offsets": "builder.offsets.offsets",
+    "offsets": "scores.offsets.offsets",
     "open": "builder.index.open_index",
     "plot_occurrence": "diagnosing.diagnose.plot_occurrence",
     "publish": "hubless_databases.correct.publish",

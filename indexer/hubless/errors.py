@@ -4,7 +4,7 @@ import errno
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from importlib.metadata import PackageNotFoundError, entry_points, requires
 from importlib.util import find_spec
@@ -378,6 +378,20 @@ def storage_errors(path: Path) -> Iterator[None]:
         reason = _REFUSALS.get(error.errno, error.strerror or str(error))
         named = error.filename if isinstance(error.filename, str) else path
         raise StorageError(named, reason) from error
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """Give a temporary file in the same folder, removed at the end. Errors name the file itself."""
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        yield temporary
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -4,10 +4,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+if TYPE_CHECKING:
+    from rich.progress import Progress  # no part of the base install: imported where bars are shown
 
 Advance = Callable[[int], None]
 """Told the number of targets that are done, for a progress bar."""
@@ -65,7 +65,7 @@ def bars_or_lines() -> "Progressing":
 class Bars:
     """One bar a step."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: "Progress") -> None:
         self._progress = progress
 
     def step(self, description: str, total: int | None = None) -> Advance:
@@ -89,19 +89,20 @@ def progress_bars(wanted: Progressing = None) -> Iterator[Steps]:
     if not (wanted is None or isinstance(wanted, bool)):
         yield wanted
         return
-    console = Console(stderr=True)
-    # not console.is_terminal, which FORCE_COLOR sets in CI, where bars would fill the log
-    if not (console.file.isatty() if wanted is None else wanted):
+    # not rich's is_terminal, which FORCE_COLOR sets in CI, where bars would fill the log
+    if not (sys.stderr.isatty() if wanted is None else wanted):
         yield Silent()
         return
+    from rich import console, progress as drawn
+
     columns = (
-        SpinnerColumn(finished_text="✓"),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        drawn.SpinnerColumn(finished_text="✓"),
+        drawn.TextColumn("{task.description}"),
+        drawn.BarColumn(),
+        drawn.MofNCompleteColumn(),
+        drawn.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as progress:
+    with drawn.Progress(*columns, console=console.Console(stderr=True)) as progress:
         bars = Bars(progress)
         yield bars
         bars.finish()

@@ -9,13 +9,14 @@ import numpy as np
 from hubless import CORRECTIONS
 from hubless.errors import InputError, UnknownWords, ZeroVector
 from hubless.kernels.reductions import top_k
-from hubless.measures import k_occurrence, ranks, recall_at, skewness
+from hubless.measures import k_occurrence, skewness
 from hubless.progress import Advance
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
 from hubless_demo.pairs import Pair
 from hubless_demo.training import Encoders
 from hubless_lab.experiments.tally import RECALLS
+from hubless_lab.measures import ranks, recall_at
 
 _HELD_OUT = 1500
 FEWEST_PAIRS = 60

@@ -5,7 +5,7 @@ from support.labelled import pairs
 from hubless.corrections import correction
 from hubless.errors import DimensionMismatch, InputError
 from hubless_lab.experiments import trials
-from hubless_lab.experiments.trials import Pairs, banked_trial, open_pairs, strict_trial
+from hubless_lab.experiments.trials import Pairs, banked_trial, least_covering, open_pairs, strict_trial
 
 GIVEN = pairs(50)
 
@@ -68,3 +68,10 @@ def test_vectors_of_different_dimension_are_refused():
         banked_trial(GIVEN, GIVEN.queries[:, :15])
     with pytest.raises(DimensionMismatch, match=r"target bank: expected 16 dimensions.*got 15"):
         banked_trial(GIVEN, GIVEN.queries, GIVEN.targets[:, :15])
+
+
+def test_adversarial_bank_finds_the_fewest_targets():
+    targets = np.eye(5, dtype=np.float32)
+    bank = targets[[0, 1, 2, 2, 2, 1, 3]]
+    assert least_covering(bank, targets, 3).tolist() == [2, 3, 4]
+    assert least_covering(bank, targets, 5).tolist() == [1, 2, 3, 4, 5]

@@ -13,7 +13,7 @@ from support import small
 
 import hubless
 from hubless.builder.backup import back_up, restore
-from hubless.search.scores.kept_corrections import SCORES
+from hubless.search.kept_scores.kept_corrections import SCORES
 from hubless.search.writes import Put, Remove
 from hubless.store.aliases import ALIASES
 from hubless.store.bank_order import give_bank

@@ -9,9 +9,9 @@ from support.hubs import unit, with_victim
 from support.printed import write_sample
 
 import hubless
-from hubless.search.scores.kept_corrections import KeptCorrections
-from hubless.search.scores.learned_lists import PutLists
-from hubless.search.scores.reading import read_lists
+from hubless.scores.reading import read_lists
+from hubless.search.kept_scores.kept_corrections import KeptCorrections
+from hubless.search.kept_scores.learned_lists import PutLists
 from hubless.store import draws
 from hubless.store.bank_order import give_bank
 from hubless_service.maintaining.work import MaintenanceTask, do_task

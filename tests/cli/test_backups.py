@@ -11,7 +11,7 @@ import hubless
 from hubless.builder import backup
 from hubless.errors import InputError
 from hubless.knn import INDEXES
-from hubless.search.scores.kept_corrections import KeptCorrections
+from hubless.search.kept_scores.kept_corrections import KeptCorrections
 from hubless.search.writes import Remove
 from hubless.store import bundle
 from hubless.store.bank_order import give_bank, read_bank

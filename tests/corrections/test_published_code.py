@@ -45,7 +45,7 @@ def test_answers_of_a_collection_are_the_published_codes(
     golden, case, key, name, parameters, candidates, index, tmp_path, monkeypatch
 ):
     # so that the correction is fitted on the whole bank, as published
-    monkeypatch.setattr("hubless.builder.banks.bank_checks.HELD_OUT_SHARE", 0)
+    monkeypatch.setattr("hubless.corrections.banks.bank_checks.HELD_OUT_SHARE", 0)
     options = {"target_bank": case.target_bank, "correction": name, "parameters": parameters, "index": index}
     hubless.build(tmp_path, "golden", case.targets, case.bank, **options)
     asked = {} if index == "flat" else {"ef": len(case.targets)}

@@ -3,7 +3,7 @@ import pytest
 from support.hubs import pairs
 
 import hubless
-from hubless.builder.banks.bank_checks import check_bank
+from hubless.corrections.banks.bank_checks import check_bank
 from hubless.diagnosing.symptoms import find_symptoms
 from hubless.kernels.reductions import top_k
 from hubless.vectors.comparing import OF_TARGETS

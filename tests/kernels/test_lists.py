@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from support.score_logs import dense, naive_entropy, naive_potentials
 
-from hubless.kernels.lists import ListEntropy, ListMatrix, list_potentials
+from hubless.kernels.lists import ListEntropy, list_potentials
+from hubless.kernels.sparse import Sparse
 
 
 @pytest.fixture(scope="module")
@@ -14,13 +15,13 @@ def matrix():
     lengths = rng.integers(1, 13, 80)
     columns = np.concatenate([rng.choice(56, length, replace=False) for length in lengths])
     heights = rng.gamma(2, 0.4, len(columns))
-    return ListMatrix(np.concatenate([[0], np.cumsum(lengths)]), columns.astype(np.int32), heights, 60)
+    return Sparse(np.concatenate([[0], np.cumsum(lengths)]), columns.astype(np.int32), heights, 60)
 
 
 @pytest.mark.parametrize("temperature", [0.02, 0.3, 5.0])
 @pytest.mark.parametrize("weighed", [False, True])
 def test_potentials_are_those_of_the_whole_matrix(matrix, temperature, weighed):
-    weights = np.random.default_rng(4).random(matrix.lists) + 0.1 if weighed else None
+    weights = np.random.default_rng(4).random(matrix.height) + 0.1 if weighed else None
     a, offsets = list_potentials(matrix, temperature, 10, weights)
     wanted_a, wanted = naive_potentials(dense(matrix), temperature, 10, weights)
     np.testing.assert_allclose(offsets - offsets.mean(), wanted - wanted.mean(), atol=1e-9)
@@ -29,7 +30,7 @@ def test_potentials_are_those_of_the_whole_matrix(matrix, temperature, weighed):
 
 
 def test_coldest_temperature_leaves_finite_offsets(matrix):
-    coldest = float(matrix.heights.max()) / 500
+    coldest = float(matrix.values.max()) / 500
     _, offsets = list_potentials(matrix, coldest, 10)
     _, wanted = naive_potentials(dense(matrix), coldest, 10)
     np.testing.assert_allclose(offsets - offsets.mean(), wanted - wanted.mean(), atol=1e-8)

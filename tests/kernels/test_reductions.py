@@ -59,14 +59,13 @@ class TestSizesThatStraddleTheBlocks:
         bank, targets = bank_and_targets(b, n)
         between = similarities.similarities(source(bank), source(targets), 0.1)
         assert isinstance(between, kind)
-        rng = np.random.default_rng(1)
-        of_bank, of_targets = 5 * rng.normal(size=b), 5 * rng.normal(size=n)
-        np.testing.assert_allclose(
-            0.1 * between.over_bank(of_bank), naive.softmax_offsets(bank, targets, 0.1, of_bank), atol=1e-6
-        )
-        np.testing.assert_allclose(
-            0.1 * between.over_targets(of_targets), naive.softmax_offsets(targets, bank, 0.1, of_targets), atol=1e-6
-        )
+        of_targets = 5 * np.random.default_rng(1).normal(size=n)
+        over_targets, over_bank = between.step(of_targets)
+        expected = naive.softmax_offsets(targets, bank, 0.1, of_targets)
+        for found in (over_targets, between.over_targets(of_targets)):
+            np.testing.assert_allclose(0.1 * found, expected, atol=1e-6)
+        expected = naive.softmax_offsets(bank, targets, 0.1, -over_targets)
+        np.testing.assert_allclose(0.1 * over_bank, expected, atol=1e-6)
 
     @pytest.mark.parametrize("temperature", TEMPERATURES)
     def test_mean_entropy_is_the_naive_one(self, b, n, temperature):

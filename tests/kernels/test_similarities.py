@@ -38,11 +38,13 @@ def test_factors_are_kept_only_where_float32_holds_them():
 def test_factors_are_exact_with_potentials_of_any_spread(spread):
     temperature = 1.01 * smallest_temperature_of_factors()
     factors = between(temperature)
-    of_bank, of_targets = (spread * np.linspace(-0.5, 0.5, count)[::-1] for count in (400, 300))
-    expected = naive.softmax_offsets(PROBLEM.bank, PROBLEM.targets, temperature, of_bank)
-    np.testing.assert_allclose(temperature * factors.over_bank(of_bank), expected, atol=2e-6)
+    of_targets = spread * np.linspace(-0.5, 0.5, 300)[::-1]
     expected = naive.softmax_offsets(PROBLEM.targets, PROBLEM.bank, temperature, of_targets)
-    np.testing.assert_allclose(temperature * factors.over_targets(of_targets), expected, atol=2e-6)
+    over_targets, over_bank = factors.step(of_targets)
+    for found in (over_targets, factors.over_targets(of_targets)):
+        np.testing.assert_allclose(temperature * found, expected, atol=2e-6)
+    expected = naive.softmax_offsets(PROBLEM.bank, PROBLEM.targets, temperature, -over_targets)
+    np.testing.assert_allclose(temperature * over_bank, expected, atol=2e-6)
 
 
 @pytest.mark.parametrize("distance", [0.5, 0.99, 1.01, 2])

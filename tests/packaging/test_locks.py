@@ -15,8 +15,6 @@ ROOT = Path(__file__).parents[2]
 LOCKS = {str(path.relative_to(ROOT)) for path in (ROOT / "requirements").glob("*.txt")}
 IMAGE = {"requirements/service.txt", *(lock for lock in LOCKS if "image-" in lock)}
 """docker/requirements.sh puts them together."""
-LARGE = {"ray>=2.40"}
-"""In .venv-extras only."""
 PIN = re.compile(r"(?m)^([\w.-]+)==([^\s;]+)")
 
 
@@ -141,7 +139,7 @@ def test_projects_find_what_they_ask_for_in_the_environments_that_hold_them(envi
     held = [(folder(words), project) for words in installing for project in after("-e", words)]
     assert (".venv-langchain", "clients/python") in held
     for environment, project in held:
-        wanted = [each for each in needed([read(f"{project}/pyproject.toml")["project"]["name"]]) if each not in LARGE]
+        wanted = needed([read(f"{project}/pyproject.toml")["project"]["name"]])
         assert unmet(wanted, environments[environment]) == {}, (environment, project)
 
 

@@ -31,7 +31,7 @@ WAITING = {"mode": "replace", "fit": False, "fit_by": None, "sampled": None, "co
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     path = tmp_path_factory.mktemp("catalog")
-    with serving_catalog(path, hubness=False, max_bank_queries=300, max_sampled=300) as url:
+    with serving_catalog(path, hubness=False, max_bank_queries=300) as url:
         yield path, url
 
 
@@ -314,11 +314,12 @@ def test_bad_banks_are_refused_and_nothing_waits(notes):
     assert "vectors[0]" in problem(put(vectors=[[0] * 8, good[0]]), code="zero_vector")
     assert "at least 2 queries, better 100 and more" in problem(put(vectors=good[:1]))
     assert "1 to 300 queries" in problem(put(vectors=[good[0]] * 301))
+    assert "1 to 50000 queries" in problem(put(vectors=[good[0]] * 50_001))
     assert "one of vectors, texts, payload, sampled" in problem(put(fit=False))
     assert "got texts and sampled" in problem(put(texts=["a"], sampled=200))
     assert "HUBLESS_QUERY_SAMPLE" in problem(put(sampled=200))
-    assert "a whole number from 200 to 300" in problem(put(sampled=199))
-    assert "a whole number from 200 to 300" in problem(put(sampled=301))
+    assert "a whole number from 200 to 4000" in problem(put(sampled=199))
+    assert "a whole number from 200 to 4000" in problem(put(sampled=4001))
     assert "append" in problem(put(sampled=200, mode="append"))
     problem(put(payload=["title"]))
     problem(put(texts=["a", "b"]), code="no_encoder")

@@ -8,7 +8,7 @@ from support.serving import serving_catalog
 
 import hubless
 from hubless.builder.lifecycle import create
-from hubless.search.scores.kept_corrections import KeptCorrections
+from hubless.search.kept_scores.kept_corrections import KeptCorrections
 from hubless_service.settings import ROLES
 
 LIST = {"ids": ["a", "b"], "scores": [2.0, 1.0]}

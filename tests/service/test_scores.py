@@ -16,7 +16,7 @@ from support.score_logs import as_lists, hubby_log
 from support.serving import serving_catalog
 
 import hubless
-from hubless.search.scores.fusion import FUSIONS
+from hubless.scores.fusion import FUSIONS
 
 STREAM, FILE = (f"application/vnd.apache.arrow.{kind}" for kind in ("stream", "file"))
 READ, ADMIN, LIMITED = "reader-0123456789", "admin-0123456789", "limited-0123456789"

@@ -15,9 +15,8 @@ from support.server_process import command_line, resources, served
 from hubless_service.app import create_app
 from hubless_service.processes import workers
 from hubless_service.processes.http_server import HttpServer
-from hubless_service.processes.shared import Shared, SharedMemory
 from hubless_service.processes.signals import Signals
-from hubless_service.processes.workers import WORKER_BYTES, Supervisor, with_workers
+from hubless_service.processes.workers import WORKER_BYTES, Supervisor, shared_by, with_workers
 from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/words/query"
@@ -85,13 +84,16 @@ def test_server_has_a_worker_a_processor_as_far_as_half_of_the_memory_goes(
     assert with_workers(Settings(catalog="s3://bucket/catalog")).workers == 1
 
 
-def test_workers_end_when_their_supervisor_is_killed(catalog):
-    with served(catalog, "--workers", 2) as server:
+def test_workers_end_when_their_supervisor_is_killed_and_leave_no_counts(catalog, tmp_path):
+    before = f"from hubless_service.processes import workers; workers._MEMORY = {str(tmp_path)!r}"
+    with served(catalog, "--workers", 2, before=before) as server:
         workers = server.workers()
+        assert [*tmp_path.glob("hubless-*/*.db")]
         server.process.kill()
         server.process.wait()
         while any(command_line(pid) for pid in workers):
             sleep(0.01)
+    assert not [*tmp_path.glob("hubless-*")]
 
 
 class Worker:
@@ -101,7 +103,7 @@ class Worker:
 
 @pytest.fixture
 def memory():
-    return SharedMemory(3)
+    return shared_by(3, "")
 
 
 @pytest.fixture
@@ -123,7 +125,7 @@ def test_one_worker_is_the_first_whichever_dies_and_none_while_others_answer(sup
     supervisor.start_missing()
     assert firsts(supervisor) == [(0, True), (1, False), (2, False)]
     supervisor.forget(0)
-    Shared(memory, 0).loaded.rise()  # now others answer
+    memory.loaded[0] = 1  # now others answer
     supervisor.start_missing()
     assert firsts(supervisor) == [(0, False), (1, False), (2, False)]
     for slot in range(3):
@@ -150,7 +152,7 @@ class Failing:
 
 def test_workers_that_all_end_before_one_answers_end_the_server(monkeypatch, caplog):
     monkeypatch.setattr(workers, "_SHORT_LIFE", 0)
-    supervisor = Supervisor(SharedMemory(1), Failing, Signals())
+    supervisor = Supervisor(shared_by(1, ""), Failing, Signals())
     supervisor.run()
     assert supervisor.failed
     assert "10 workers ended before one could answer" in caplog.text

@@ -23,8 +23,8 @@ def as_lists(ids, scores):
 
 def dense(matrix):
     """Return a matrix of lists as an array (b, n)."""
-    full = np.zeros((matrix.lists, matrix.count))
-    full[matrix.rows, matrix.columns] = matrix.heights
+    full = np.zeros((matrix.height, matrix.width))
+    full[matrix.rows, matrix.columns] = matrix.values
     return full
 
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from psycopg import sql
 
 from hubless.errors import InputError
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless_databases.address_checks import chosen
 from hubless_databases.postgres.session import PgSession
 

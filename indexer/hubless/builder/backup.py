@@ -23,7 +23,7 @@ from hubless.errors import (
     StorageError,
     storage_errors,
 )
-from hubless.search.scores.kept_corrections import SCORES, KeptCorrections
+from hubless.search.kept_scores.kept_corrections import SCORES, KeptCorrections
 from hubless.store.aliases import ALIASES, Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bank_order import copy_bank
 from hubless.store.bundle import MANIFEST, path_of, read_manifest

@@ -2,19 +2,19 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import without_queries
 from hubless.builder.executors import LOCAL, check_executor
 from hubless.builder.shards import check_shard_targets
 from hubless.corrections import GIVEN, OURS, Correction, correction as correction_named, folds
+from hubless.corrections.banks.bank_checks import without_queries
 from hubless.corrections.prior import PriorLike, taking_prior
 from hubless.errors import InputError, advice, one_line, refuse_given
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.knn import index_type
 from hubless.knn.aims import AUTO, RECALL, Aims, parse_aims
 from hubless.search.engines.external import engine as external_engine
@@ -24,12 +24,6 @@ from hubless.vectors.comparing import Metric, check_metric, comparison
 from hubless.vectors.fetched import fetched_file
 
 FAISS = "faiss"
-_T = TypeVar("_T")
-
-
-def record_from(kind: type[_T], arguments: Mapping[str, Any]) -> _T:
-    """Return a dataclass of those arguments of a call that are its fields. So they are named once, in the signature."""
-    return kind(**{each.name: arguments[each.name] for each in fields(kind) if each.name in arguments})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,9 @@ import typer
 from hubless.cli.options import JsonOption
 from hubless.cli.printing import empty_table, facts, print_item, print_json, print_table
 from hubless.diagnosing.log_diagnosis import LogDiagnosis, diagnose_log
-from hubless.search.scores.log_file import read_log
-from hubless.search.scores.reading import read_lists
-from hubless.search.scores.score_correction import ScoreCorrection
+from hubless.scores.log_file import read_log
+from hubless.scores.reading import read_lists
+from hubless.scores.score_correction import ScoreCorrection
 from hubless.store.durable import check_place
 from hubless.vectors.readers.columns import read_ids
 

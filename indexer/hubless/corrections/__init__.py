@@ -5,7 +5,13 @@ from contextlib import suppress
 from dataclasses import fields
 from typing import Any
 
-from hubless.corrections.base import Correction as Correction, FittedCorrection as FittedCorrection, under as under
+from hubless.corrections.base import (
+    Correction as Correction,
+    Details as Details,
+    FittedCorrection as FittedCorrection,
+    QueryTime as QueryTime,
+    under as under,
+)
 from hubless.corrections.folded.auto import Auto
 from hubless.corrections.folded.dual_softmax import DualInvertedSoftmax, FittedDualSoftmax
 from hubless.corrections.folded.given import FittedGiven, GivenOffsets
@@ -19,13 +25,7 @@ from hubless.corrections.gated.dis import DynamicInvertedSoftmax, FittedGatedSof
 from hubless.corrections.gated.dual_dis import DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors
 from hubless.corrections.installed import Registered as Registered, entries_by_name, load
 from hubless.corrections.prior import OWN_OFFSETS
-from hubless.corrections.query_time import (
-    Details as Details,
-    Gate as Gate,
-    QueryTime as QueryTime,
-    Rescorer as Rescorer,
-    corrected_scores as corrected_scores,
-)
+from hubless.corrections.query_time import Gate as Gate, corrected_scores as corrected_scores
 from hubless.corrections.single_query import FittedSingleQuery, JoinedSinkhorn, SingleQuerySinkhorn
 from hubless.errors import InputError
 from hubless.vectors.comparing import COSINE
@@ -33,7 +33,7 @@ from hubless.vectors.comparing import COSINE
 GIVEN = OWN_OFFSETS.name
 """The correction of offsets that are given, as GIVEN:FILE or GIVEN:COLUMN."""
 
-_TABLE: dict[str, tuple[Any, type[FittedCorrection], type[Gate] | type[Rescorer] | None]] = {
+_TABLE: dict[str, tuple[Any, type[FittedCorrection], type[QueryTime] | None]] = {
     "auto": (Auto, FittedSoftmax, None),
     "none": (NoCorrection, FittedNone, None),
     "nnn": (Nnn, FittedNeighbours, None),

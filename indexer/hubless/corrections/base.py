@@ -1,13 +1,13 @@
 """The protocols of a correction and of its fitted form."""
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.query_time import Details, QueryTime, State, StateArrays
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_dim
@@ -15,6 +15,23 @@ from hubless.vectors.comparing import COSINE
 from hubless.vectors.sources import VectorSource, as_source, held, in_memory
 
 Rows = VectorSource | NDArray[Any]
+
+
+State = dict[str, NDArray[Any]]
+StateArrays: TypeAlias = Mapping[str, NDArray[Any]]
+"""Arrays by name, as they are read: of a fitted correction, or of its work on live queries."""
+Details = dict[str, Any]
+
+
+class QueryTime(Protocol):
+    """The work of a correction on a live query beyond the folded offsets: `query_time.py` has what there is."""
+
+    def arrays(self) -> State:
+        """Everything that `from_arrays` needs beside the fitted correction, as plain arrays."""
+
+    @classmethod
+    def from_arrays(cls, arrays: StateArrays, details: Details) -> Self:
+        """Restore what `arrays` gave; the fitted correction's state is among the arrays, and has its details."""
 
 
 class FittedCorrection(Protocol):

@@ -8,10 +8,18 @@ from typing import Self
 import numpy as np
 
 from hubless.corrections import name_of, registered
-from hubless.corrections.base import Correction, Fitted, FittedCorrection, Rows, targets_beside
+from hubless.corrections.base import (
+    Correction,
+    Details,
+    Fitted,
+    FittedCorrection,
+    Rows,
+    State,
+    StateArrays,
+    targets_beside,
+)
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.grouped import GroupedVectors, Names, coded, groups_of, rows_by_group
-from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, I64

@@ -6,9 +6,8 @@ from typing import Self
 import numpy as np
 
 from hubless.corrections.alone import StandingAlone
-from hubless.corrections.base import FittedCorrection, Rows
+from hubless.corrections.base import Details, FittedCorrection, QueryTime, Rows, State, StateArrays
 from hubless.corrections.prior import TargetPrior, prior_offsets
-from hubless.corrections.query_time import Details, QueryTime, State, StateArrays
 from hubless.corrections.traits import NO_TRAITS, TargetTraits, offsets_of
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress

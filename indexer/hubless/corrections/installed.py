@@ -7,8 +7,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
-from hubless.corrections.base import FittedCorrection
-from hubless.corrections.query_time import Gate, Rescorer
+from hubless.corrections.base import FittedCorrection, QueryTime
 from hubless.errors import InputError, one_line
 
 ENTRY_POINTS = "hubless.corrections"
@@ -22,7 +21,7 @@ class Registered(NamedTuple):
 
     method: type[Any]
     fitted: type[FittedCorrection]
-    live: type[Gate] | type[Rescorer] | None = None
+    live: type[QueryTime] | None = None
     package: str = "hubless"
 
 

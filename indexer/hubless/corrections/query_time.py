@@ -1,13 +1,13 @@
 """The work of a correction on a live query beyond the folded offsets: nothing, a gate, or a rescorer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hubless.corrections.base import Details, QueryTime, State, StateArrays
 from hubless.vectors.arrays import F32, F64, I64, Flags
 
 CANDIDATES = 200
@@ -15,11 +15,6 @@ CANDIDATES = 200
 
 _BELOW = 1e-3
 """Distance at which the other targets are kept below the candidates, relative to the scores."""
-
-State = dict[str, NDArray[Any]]
-StateArrays: TypeAlias = Mapping[str, NDArray[Any]]
-"""Arrays by name, as they are read: of a fitted correction, or of its work on live queries."""
-Details = dict[str, Any]
 
 
 @runtime_checkable
@@ -57,7 +52,8 @@ class Candidates:
     vectors: Callable[[], F32]
 
 
-class Rescorer(Protocol):
+@runtime_checkable
+class Rescorer(QueryTime, Protocol):
     """Scores candidates anew, with numbers that were measured offline."""
 
     def scores(self, query: F32, candidates: Candidates) -> F64:
@@ -65,13 +61,6 @@ class Rescorer(Protocol):
 
         It ranks as the published score does, in units of similarity, as it is mixed with the similarity.
         """
-
-    def arrays(self) -> State:
-        """Everything that `from_arrays` needs beside the fitted correction, as plain arrays."""
-
-    @classmethod
-    def from_arrays(cls, arrays: StateArrays, details: Details) -> Self:
-        """Restore what `arrays` gave; the fitted correction's state is among the arrays, and has its details."""
 
 
 class StoredFields:
@@ -84,9 +73,6 @@ class StoredFields:
     def from_arrays(cls, arrays: StateArrays, details: Details) -> Self:
         known = {**details, **arrays}
         return cls(**{each.name: known[each.name] for each in fields(cls) if each.name in known})  # type: ignore[arg-type]
-
-
-QueryTime: TypeAlias = Gate | Rescorer
 
 
 def signed_scores(signs: F64, logarithms: F64, temperature: float) -> F64:
@@ -130,11 +116,13 @@ def corrected_scores(
     the targets of some rows, (r, d).
     """
     folded = similarities - np.float32(strength) * offsets
-    if query_time is None or strength == 0:
+    if strength == 0:
         return folded
     if isinstance(query_time, Gate):
         on = query_time.is_on(similarities.argmax(axis=1))
         return np.where(on[:, np.newaxis], folded, similarities)
+    if not isinstance(query_time, Rescorer):
+        return folded
     count = len(offsets)
     wanted = count if candidates is None else min(candidates, count)
     for query, line, scores in zip(queries, similarities, folded, strict=True):

@@ -5,12 +5,12 @@ from typing import Literal, Self
 
 import numpy as np
 
-from hubless.corrections.base import Rows, check_banks, targets_beside
+from hubless.corrections.base import Details, Rows, State, StateArrays, check_banks, targets_beside
 from hubless.corrections.folded.sinkhorn import PUBLISHED_ITERATIONS
 from hubless.corrections.folded.softmax import FittedSoftmax
-from hubless.corrections.query_time import Candidates, Details, State, StateArrays, StoredFields
+from hubless.corrections.query_time import Candidates, StoredFields
 from hubless.corrections.temperature import check_temperature, resolve_temperature
-from hubless.kernels.reductions import Softmax, log_sum_exp_each
+from hubless.kernels.reductions import Softmax, log_sum_exp, log_sum_exp_each
 from hubless.kernels.similarities import similarities
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64, check_at_least
@@ -142,12 +142,13 @@ class FittedSingleQuery(FittedSoftmax):
 def bank_steps(bank: VectorSource, targets: VectorSource, temperature: float, iterations: int, total: int) -> F64:
     """Return row potentials r (k − 1, b) of the bank alone after each step but the last, by a sample of the targets."""
     plan = similarities(bank, targets, temperature)
-    r = np.zeros(bank.shape[0])
-    steps = np.empty((iterations - 1, len(r)))
+    c = -log_sum_exp(bank, targets, temperature)
+    more = np.log(total / targets.shape[0])
+    steps = np.empty((iterations - 1, bank.shape[0]))
     for step in steps:
-        c = -plan.over_bank(r)
-        r = -plan.over_targets(c) - np.log(total / targets.shape[0])
-        step[:] = r
+        over_targets, over_bank = plan.step(c)
+        step[:] = -over_targets - more
+        c = more - over_bank
     return steps
 
 

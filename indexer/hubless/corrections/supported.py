@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.kernels.lists import ListMatrix
 from hubless.kernels.reductions import Softmax
+from hubless.kernels.sparse import Sparse
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import HeldVectors, TakenVectors, VectorSource, in_memory
 
@@ -89,20 +89,20 @@ def supported_sums(softmax: Softmax, targets: VectorSource) -> F64:
     return np.concatenate(sums)
 
 
-def heard_of(matrix: ListMatrix, clients: I64) -> NDArray[np.bool_]:
+def heard_of(matrix: Sparse, clients: I64) -> NDArray[np.bool_]:
     """Return which items (n,) a list that is believed has, or more clients than may collude. `clients` (b,): see below.
 
     Nobody can make an item out of nothing, and many such items would change what is usual for the others.
     """
     whose = clients[matrix.rows]
     pairs = np.unique(np.stack([matrix.columns, whose]), axis=1)
-    theirs = np.bincount(pairs[0, pairs[1] != BELIEVED], minlength=matrix.count)
+    theirs = np.bincount(pairs[0, pairs[1] != BELIEVED], minlength=matrix.width)
     heard: NDArray[np.bool_] = theirs > COLLUDING
     heard[matrix.columns[whose == BELIEVED]] = True
     return heard
 
 
-def supported(matrix: ListMatrix, clients: I64) -> ListMatrix:
+def supported(matrix: Sparse, clients: I64) -> Sparse:
     """Return lists (b, n) with heights that count: those of a client as far as others support them.
 
     `clients` (b,) numbers who sent each list. Of a client's heights of an item the r-th highest counts up to the larger
@@ -115,28 +115,28 @@ def supported(matrix: ListMatrix, clients: I64) -> ListMatrix:
     if not len(sent):
         return matrix
     columns = matrix.columns.astype(np.int64)
-    order = sent[np.lexsort((-matrix.heights[sent], whose[sent], columns[sent]))]
+    order = sent[np.lexsort((-matrix.values[sent], whose[sent], columns[sent]))]
     place = _places(columns[order], whose[order])
-    ranked = np.lexsort((-matrix.heights[order], place, columns[order]))
+    ranked = np.lexsort((-matrix.values[order], place, columns[order]))
     order, place = order[ranked], place[ranked]
     here = columns[order]
     highest = _places(here, place)
     fourth = np.flatnonzero(highest == COLLUDING)
-    most = np.zeros(len(order), matrix.heights.dtype)
-    most[fourth - COLLUDING] = matrix.heights[order[fourth]]
+    most = np.zeros(len(order), matrix.values.dtype)
+    most[fourth - COLLUDING] = matrix.values[order[fourth]]
     most = most[np.arange(len(order)) - highest]
 
     believed = np.flatnonzero(whose == BELIEVED)
-    believed = believed[np.lexsort((-matrix.heights[believed], columns[believed]))]
+    believed = believed[np.lexsort((-matrix.values[believed], columns[believed]))]
     times = (clients == BELIEVED).sum() / np.bincount(clients[clients != BELIEVED]).max()
     begins, ends = (np.searchsorted(columns[believed], here, side) for side in ("left", "right"))
     alike = begins + ((place + 0.5) * times).astype(np.int64)
     there = alike < ends
-    most[there] = np.maximum(most[there], matrix.heights[believed[alike[there]]])
+    most[there] = np.maximum(most[there], matrix.values[believed[alike[there]]])
 
-    heights = matrix.heights.copy()
+    heights = matrix.values.copy()
     heights[order] = np.minimum(heights[order], most)
-    return ListMatrix(matrix.starts, matrix.columns, heights, matrix.count)
+    return matrix._replace(values=heights)
 
 
 def _places(*keys: I64) -> I64:

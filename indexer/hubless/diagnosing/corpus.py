@@ -14,6 +14,7 @@ from hubless.diagnosing.pages import render
 from hubless.diagnosing.symptoms import Symptom, find_symptoms_of_targets
 from hubless.diagnosing.table import TextTable
 from hubless.errors import InputError
+from hubless.kernels.connected import connected
 from hubless.kernels.reductions import top_k
 from hubless.measures.chance import Chance
 from hubless.measures.occurrence import most_found
@@ -155,18 +156,13 @@ def _others(rows: I64, targets: VectorSource, k: int, metric: str) -> I64:
 
 def _near_duplicates(asking: I64, nearest: I64, targets: VectorSource, metric: str) -> tuple[list[I64], int]:
     """Return groups of near-duplicates, the largest first, and how many of the targets that ask are in one."""
-    from scipy.sparse import coo_array  # here, as it takes long to import
-    from scipy.sparse.csgraph import connected_components
-
     alike = np.zeros(len(asking), bool)
     likeness = Likeness.among(targets, metric)
     for start in range(0, len(asking), ASKED_AT_ONCE):
         here = slice(start, start + ASKED_AT_ONCE)
         pair = likeness.asking(targets.take(asking[here])), likeness.asked(targets.take(nearest[here]))
         alike[here] = np.einsum("ij,ij->i", *pair) >= likeness.of_copies
-    count = targets.shape[0]
-    edges = coo_array((np.ones(alike.sum(), bool), (asking[alike], nearest[alike])), shape=(count, count))
-    _, group_of = connected_components(edges, directed=False)
+    group_of = connected(asking[alike], nearest[alike], targets.shape[0])
     members = np.unique(np.concatenate([asking[alike], nearest[alike]]))
     by_group = members[np.argsort(group_of[members], kind="stable")]
     groups = np.split(by_group, np.flatnonzero(np.diff(group_of[by_group])) + 1) if len(by_group) else []

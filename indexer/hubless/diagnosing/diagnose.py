@@ -5,7 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from hubless import measures
-from hubless.builder.banks.bank_checks import (
+from hubless.builder.banks.bank_review import verdict as verdict_of_live
+from hubless.builder.banks.default_strength import ENOUGH_LABELS
+from hubless.corrections import Details, correction as correction_named
+from hubless.corrections.banks.bank_checks import (
     UNUSABLE,
     CheckedBank,
     check_bank,
@@ -13,10 +16,8 @@ from hubless.builder.banks.bank_checks import (
     is_unusable,
     narrow_notes,
 )
-from hubless.builder.banks.bank_review import drawn, strength_by_offsets, verdict as verdict_of_live
-from hubless.builder.banks.default_strength import ENOUGH_LABELS
-from hubless.builder.inputs.counts import counts_of
-from hubless.corrections import Details, correction as correction_named
+from hubless.corrections.banks.counts import counts_of
+from hubless.corrections.banks.live_queries import drawn, strength_by_offsets
 from hubless.corrections.folded.auto import EVEN
 from hubless.diagnosing.charts import Chart, occurrence_chart
 from hubless.diagnosing.corpus import Corpus, examine_corpus
@@ -27,13 +28,13 @@ from hubless.diagnosing.labelled_gain import labelled_gain
 from hubless.diagnosing.pages import render
 from hubless.diagnosing.symptoms import ELSEWHERE, find_symptoms
 from hubless.errors import InputError, refuse_given
+from hubless.measures.bank_record import BankRecord
 from hubless.measures.chance import Chance
 from hubless.measures.labels import Labels
 from hubless.measures.occurrence import most_found
 from hubless.measures.repeats import with_copies
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import Collection
-from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors, as_items
@@ -80,7 +81,7 @@ def diagnose(
     target_bank : (g, d) extra targets
     ids, payload : of the targets, to name them in the answer
     top : how many hubs to name
-    queries, relevant : labelled queries (m, d), 50 or more, and their right targets (docs/lab.md, "Labels"), to measure
+    queries, relevant : labelled queries (m, d), 50 or more, and their right targets (docs/cli.md, "Labels"), to measure
         what `auto` gains; without a query bank these queries are the bank
     seed : of what is sampled and held out
     bank_of_targets : take a query bank that holds targets; that of an index is taken always

@@ -12,9 +12,9 @@ from hubless.diagnosing.labelled_gain import LabelledGain
 from hubless.diagnosing.pages import render
 from hubless.diagnosing.symptoms import Symptom
 from hubless.diagnosing.table import TextTable
+from hubless.measures.bank_record import BankRecord
 from hubless.measures.chance import Chance
 from hubless.measures.evenness import ChosenStrength
-from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, I64
 
 DEPTHS = (1, 10, 20)
@@ -133,8 +133,7 @@ class Diagnosis:
         return occurrence_chart({"raw": self.occurrences["raw"], "with auto": self.occurrences["corrected"]})
 
     def as_json(self) -> dict[str, Any]:
-        values = asdict(self) | {"bank": self.bank.model_dump()}
-        return {name: value for name, value in values.items() if name not in ("occurrences", "offsets")}
+        return {name: value for name, value in asdict(self).items() if name not in ("occurrences", "offsets")}
 
     def uneven(self, *, whole: bool = True) -> TextTable:
         """Return the measures of each depth, or of the main one, raw, corrected and by chance."""

@@ -12,9 +12,9 @@ from hubless.measures.chance import Chance
 from hubless.measures.occurrence import most_found, skewness
 from hubless.measures.plain_ids import hit_like, plain_ids
 from hubless.measures.significance import PairedDifference, paired_difference
-from hubless.search.scores.fitted_lists import HUBS, NO_HUBS, first_overdispersion
-from hubless.search.scores.logged_lists import ScoreLists
-from hubless.search.scores.score_correction import ScoreCorrection
+from hubless.scores.fitted_lists import HUBS, NO_HUBS, first_overdispersion
+from hubless.scores.logged_lists import ScoreLists
+from hubless.scores.score_correction import ScoreCorrection
 from hubless.vectors.arrays import I64
 
 FIRST = 10

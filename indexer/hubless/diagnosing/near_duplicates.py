@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hubless.builder.banks.far_away import spread_of
+from hubless.corrections.banks.far_away import spread_of
 from hubless.vectors.arrays import F32, unit_rows
 from hubless.vectors.comparing import comparison
 from hubless.vectors.sources import VectorSource, in_memory, sample

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import ENOUGH_TO_COMPARE, LIKE_TARGETS, is_unusable
 from hubless.builder.banks.default_strength import are_unequal, lengths_of
+from hubless.corrections.banks.bank_checks import ENOUGH_TO_COMPARE, LIKE_TARGETS, is_unusable
+from hubless.measures.bank_record import BankRecord
 from hubless.measures.likeness import told_apart
 from hubless.measures.occurrence import most_found
-from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import ChangedVectors, VectorSource, in_memory, sample

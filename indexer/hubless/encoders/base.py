@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hubless.errors import EncoderFailed, InputError, NoEncoder, storage_errors
-from hubless.forks import in_each_process
+from hubless.kernels.forks import in_each_process
 from hubless.vectors.arrays import F32
 from hubless.vectors.readers.pictures import PictureSource
 

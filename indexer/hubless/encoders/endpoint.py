@@ -20,7 +20,7 @@ from hubless.deadline import within
 from hubless.encoders.base import DescribedEncoder, EncoderDescription, checked
 from hubless.encoders.http import WEB_SCHEMES, by, http_transport
 from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError, NoEncoder, TextRefused
-from hubless.forks import in_each_process, left_to_parent
+from hubless.kernels.forks import in_each_process, left_to_parent
 from hubless.vectors.arrays import F32
 from hubless.vectors.readers.pictures import PictureSource, media_type_of, sound_content
 
@@ -155,10 +155,8 @@ class Endpoint(DescribedEncoder):
         self._breaker = Breaker(description.breaker_failures, description.breaker_seconds)
 
     def renew(self) -> None:
-        from cachetools import LRUCache
-
         super().renew()
-        self._recent: LRUCache[str, F32] = LRUCache(self.description.cache)
+        self._recent: dict[str, F32] = {}  # the oldest first
         left_to_parent(self.__dict__.get("_http"))
         self._http = _client(self.description)
         weakref.finalize(self, self._http.close)
@@ -176,7 +174,8 @@ class Endpoint(DescribedEncoder):
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         with self._lock:
-            known = {text: self._recent[text] for text in texts if text in self._recent}
+            known = {text: self._recent.pop(text) for text in texts if text in self._recent}
+            self._recent |= known
         wanted = [text for text in dict.fromkeys(texts) if text not in known]
         ends = None if seconds is None else monotonic() + seconds
         for start in range(0, len(wanted), self.description.batch):
@@ -185,9 +184,10 @@ class Endpoint(DescribedEncoder):
             answer = self._ask({"input": some}, len(some), "text", ends)
             vectors = {text: row.copy() for text, row in zip(some, answer, strict=True)}
             known |= vectors
-            if self.description.cache:
-                with self._lock:
-                    self._recent.update(vectors)
+            with self._lock:
+                self._recent |= vectors
+                while len(self._recent) > self.description.cache:
+                    del self._recent[next(iter(self._recent))]
         return np.stack([known[text] for text in texts])
 
     @property

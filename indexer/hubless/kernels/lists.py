@@ -1,15 +1,14 @@
-"""A matrix of lists × items that is 0 but for the items of each list, and Sinkhorn on it.
+"""Sinkhorn on a matrix of lists × items that is 0 but for the items of each list: heights x ≥ 0 over the list's floor.
 
 Of a list only its entries are known; all other items lie at its floor, which is 0 here. So a sum over a row or a column
 is that of a constant and of its entries: a step of Sinkhorn costs one product of a sparse matrix with a vector.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hubless.kernels.sparse import Sparse
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.sources import sampled_rows
 
@@ -19,70 +18,27 @@ SAMPLED_ENTRIES = 2**22
 """So many entries tell the perplexity of a temperature."""
 
 
-@dataclass(frozen=True)
-class ListMatrix:
-    """Heights x ≥ 0 of entries over the floors of their lists, (b, n).
-
-    List i has the entries from starts[i] up to starts[i + 1], of `columns` (e,) and `heights` (e,); `count` is n.
-    """
-
-    starts: I64
-    columns: NDArray[np.int32]
-    heights: NDArray[np.floating]
-    count: int
-
-    @property
-    def lists(self) -> int:
-        """The number of lists, b."""
-        return len(self.starts) - 1
-
-    @property
-    def rows(self) -> I64:
-        """The list of each entry, (e,)."""
-        return np.repeat(np.arange(self.lists), np.diff(self.starts))
-
-    def found(self) -> I64:
-        """Return how many lists have each item, (n,)."""
-        return np.bincount(self.columns, minlength=self.count)
-
-    def taken(self, rows: I64) -> "ListMatrix":
-        """Return some of the lists, over the same items."""
-        lengths = np.diff(self.starts)[rows]
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        entries = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
-        return ListMatrix(starts, self.columns[entries], self.heights[entries], self.count)
-
-    def sparse(self, values: NDArray[np.floating]) -> Any:
-        """Return a sparse matrix (b, n) with values (e,) in place of the heights."""
-        from scipy.sparse import csr_array  # here, as it takes long to import
-
-        return csr_array((values, self.columns, self.starts), shape=(self.lists, self.count))
-
-
-def list_potentials(
-    matrix: ListMatrix, temperature: float, iterations: int, weights: F64 | None = None
-) -> tuple[F64, F64]:
+def list_potentials(matrix: Sparse, temperature: float, iterations: int, weights: F64 | None = None) -> tuple[F64, F64]:
     """Return log-potentials a (b,) of lists, and τ·LSE_i(x_ij/τ + a_i) of items (n,), by Sinkhorn.
 
     From c = 0: a_i = log r_i − LSE_j(x_ij/τ + c_j), v_j = LSE_i(x_ij/τ + a_i), c_j = −log n − v_j, so many times. With
     E = exp(x/τ) − 1, which is 0 off the lists, LSE_j is log(Σ_j exp c_j + Σ_j E_ij·exp c_j), and likewise over lists.
     `weights` (b,): how much each list counts, r = w/Σw; None for alike. The temperature is at least max(x)/500.
     """
-    excess = matrix.heights.astype(np.float64)
+    excess = matrix.values.astype(np.float64)
     excess /= temperature
     np.expm1(excess, out=excess)
-    entries = matrix.sparse(excess)
-    over_lists = entries.T
-    share = np.full(matrix.lists, -np.log(matrix.lists)) if weights is None else np.log(weights / weights.sum())
+    entries = matrix._replace(values=excess)
+    share = np.full(matrix.height, -np.log(matrix.height)) if weights is None else np.log(weights / weights.sum())
     a = share
-    v = np.zeros(matrix.count)
+    v = np.zeros(matrix.width)
     for _ in range(iterations):
         top = -v.min()
         items = np.exp(-v - top)
-        a = share - np.log(items.sum() + entries @ items) - top + np.log(matrix.count)
+        a = share - np.log(items.sum() + entries.times(items)) - top + np.log(matrix.width)
         most = a.max()
         of_lists = np.exp(a - most)
-        v = np.log(of_lists.sum() + over_lists @ of_lists) + most
+        v = np.log(of_lists.sum() + entries.turned_times(of_lists)) + most
     return a, temperature * v
 
 
@@ -96,7 +52,7 @@ class ListEntropy:
     lists: int
 
     @classmethod
-    def of(cls, matrix: ListMatrix) -> "ListEntropy":
+    def of(cls, matrix: Sparse) -> "ListEntropy":
         """Take a sample of the items that some list has."""
         found = matrix.found()
         seen = np.flatnonzero(found)
@@ -104,16 +60,16 @@ class ListEntropy:
         chosen = seen[sampled_rows(len(seen), most)]
         if len(chosen) == len(seen):
             columns = matrix.columns
-            heights = matrix.heights
+            heights = matrix.values
         else:
-            among = np.zeros(matrix.count, np.bool_)
+            among = np.zeros(matrix.width, np.bool_)
             among[chosen] = True
             taken = among[matrix.columns]
             columns = matrix.columns[taken]
-            heights = matrix.heights[taken]
+            heights = matrix.values[taken]
         counts = found[chosen]
         sorted_heights = heights[np.argsort(columns, kind="stable")].astype(np.float64)
-        return cls(sorted_heights, np.cumsum(counts) - counts, counts, matrix.lists)
+        return cls(sorted_heights, np.cumsum(counts) - counts, counts, matrix.height)
 
     def __call__(self, temperature: float) -> float:
         """Return the mean entropy, in nats, of the softmax over all lists, p_i ∝ exp(x_ij/τ), of each item."""

@@ -26,8 +26,8 @@ STEP_SIZE = 2**17
 def similarities(bank: VectorSource, targets: VectorSource, temperature: float) -> "Factors | Recomputed":
     """Return the similarities of bank (b, d) and targets (n, d), divided by τ, in the form that fits.
 
-    Each form has `over_bank`, LSE_i(q_i·t_j/τ + a_i) for each target; `over_targets`, LSE_j(q_i·t_j/τ + c_j) for each
-    bank query; and `step`, both: r = `over_targets`(c), and `over_bank`(log u − r), with weights u (b,) or without.
+    Each form has `over_targets`, LSE_j(q_i·t_j/τ + c_j) for each bank query; and `step`: this, r_i, and then
+    LSE_i(q_i·t_j/τ + log u_i − r_i) for each target, with weights u (b,) or without.
     """
     if 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
         return Recomputed(bank, targets, temperature)
@@ -62,20 +62,6 @@ class Factors:
     of_bank: F64
     of_targets: F64
     exact: "Recomputed"
-
-    def over_bank(self, potentials: F64) -> F64:
-        exponents = potentials + self.of_bank
-        if np.ptp(exponents) > MOST_SPREAD:
-            return self.exact.over_bank(potentials)
-        weights, shift = _weights(exponents)
-        parts = np.empty((-(-len(self.factors) // self._rows), self.factors.shape[1]), np.float32)
-
-        def sum_up(rows: slice) -> None:
-            np.matmul(weights[rows], self.factors[rows], out=parts[rows.start // self._rows])
-
-        in_parallel(sum_up, len(self.factors), self._rows)
-        total: F64 = parts.sum(axis=0, dtype=np.float64)
-        return np.log(total) + shift + self.of_targets
 
     def over_targets(self, potentials: F64) -> F64:
         exponents = potentials + self.of_targets
@@ -157,9 +143,6 @@ class Recomputed:
     bank: VectorSource
     targets: VectorSource
     temperature: float
-
-    def over_bank(self, potentials: F64) -> F64:
-        return log_sum_exp(self.bank, self.targets, self.temperature, potentials)
 
     def over_targets(self, potentials: F64) -> F64:
         return log_sum_exp(self.targets, self.bank, self.temperature, potentials)

@@ -11,7 +11,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from hubless.forks import in_each_process
+from hubless.kernels.forks import in_each_process
 from hubless.kernels.pools import kernel_pool
 from hubless.kernels.quota import core_limit
 

@@ -11,6 +11,7 @@ Scientific Computing 41(3), 2019 (truncation of the stabilised kernel). The cons
 import numpy as np
 
 from hubless.kernels.coupling import LEAST_SHARE, Entries, Fitting, Pass, coupled_sums
+from hubless.kernels.sparse import Sparse
 from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource
 
@@ -74,19 +75,15 @@ def _steps(kept: Entries, shares: F64, weights: F64, wanted: F64, most: int) -> 
 
     Returns the change of a (b,), the number of steps, and True if no more are wanted.
     """
-    from scipy.sparse import csr_array  # a server does not need it
-
-    n = len(weights)
-    b = len(shares)
-    entries = csr_array((kept.values, kept.columns, np.concatenate([[0], np.cumsum(kept.counts)])), shape=(n, b))
-    rest_of_targets = np.maximum(1 - entries @ np.ones(b), 0)
-    rest_of_bank = np.maximum(shares - entries.T @ weights, 0)
+    entries = Sparse(np.concatenate([[0], np.cumsum(kept.counts)]), kept.columns, kept.values, len(shares))
+    rest_of_targets = np.maximum(1 - entries.times(np.ones(len(shares))), 0)
+    rest_of_bank = np.maximum(shares - entries.turned_times(weights), 0)
     most_rest = (rest_of_bank / shares).mean() + MORE_REST
     of_bank = wanted - np.log(shares)
     steps = 1
     while steps < most:
-        of_targets = -np.log(entries @ np.exp(of_bank) + rest_of_targets)
-        sums = entries.T @ (weights * np.exp(of_targets)) + rest_of_bank
+        of_targets = -np.log(entries.times(np.exp(of_bank)) + rest_of_targets)
+        sums = entries.turned_times(weights * np.exp(of_targets)) + rest_of_bank
         if (rest_of_bank / sums).mean() > most_rest:
             return of_bank, steps, False
         of_bank = wanted - np.log(sums)

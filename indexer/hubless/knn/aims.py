@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ByteSize, TypeAdapter, ValidationError
-
 from hubless.errors import InputError
 from hubless.knn.base import IndexType
 from hubless.vectors.arrays import check_between
@@ -14,6 +12,7 @@ from hubless.vectors.arrays import check_between
 RECALL = 0.99
 _MILLISECONDS = {"us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1000.0}
 _LATENCY = re.compile(r"\s*([0-9.]+(?:e-?[0-9]+)?)\s*(us|µs|ms|s)\s*")
+_BYTES = re.compile(r"\s*(\d*\.?\d+)\s*([kmgtpe]?)(i?)b?\s*", re.IGNORECASE)
 AUTO = "auto"
 FLAT_BYTES = 16 * 2**20
 """Up to this size (8,000 vectors of 512 dimensions) an exact scan takes about a millisecond and needs no tuning."""
@@ -48,11 +47,11 @@ def parse_aims(recall: float, memory: int | str | None, latency: float | str | N
 
 
 def _bytes(memory: Any) -> int:
-    try:
-        size = int(TypeAdapter(ByteSize).validate_python(memory))
-    except ValidationError:
-        size = 0
-    if size <= 0 or isinstance(memory, bool):
+    match = _BYTES.fullmatch(str(memory))
+    size = 0
+    if match is not None:
+        size = int(float(match[1]) * (1024 if match[3] else 1000) ** " kmgtpe".index(match[2].lower() or " "))
+    if size <= 0:
         raise InputError("memory", "a number of bytes, such as 4GB, 512MiB or 1000000", repr(memory))
     return size
 

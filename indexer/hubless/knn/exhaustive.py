@@ -4,6 +4,7 @@ A few queries are compared one by one, more by matrix products of NumPy's BLAS: 
 vectors are cut into parts, of which a thread that is done with one takes the next.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import TypeVar
 import faiss
 import numpy as np
 
-from hubless.forks import in_each_child, in_each_process, left_to_parent
+from hubless.kernels.forks import in_each_process, left_to_parent
 from hubless.kernels.pools import start_all
 from hubless.kernels.threads import blas_has_avx512, cores, one_blas_thread
 from hubless.vectors.arrays import F32, I64
@@ -143,15 +144,9 @@ class _Helpers:
 _helpers = _Helpers()
 
 
-def _forked() -> None:
-    """Use one thread of OpenMP where this process was forked: its others are gone, and Faiss would wait for them.
-
-    Threads that are made later have others of their own.
-    """
-    faiss.omp_set_num_threads(1)
-
-
-in_each_child(_forked)
+# one thread of OpenMP where this process was forked: its others are gone, and Faiss would wait for them. Threads that
+# are made later have others of their own
+os.register_at_fork(after_in_child=lambda: faiss.omp_set_num_threads(1))
 
 
 def _one_by_one(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:

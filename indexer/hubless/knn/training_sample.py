@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import faiss
 import numpy as np
 
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.knn.augment import Columns
 from hubless.knn.leading import leading_directions
 from hubless.vectors.arrays import F32, F64

@@ -5,6 +5,8 @@ from typing import Self
 
 import numpy as np
 
+from hubless.vectors.arrays import F64
+
 _FAR = 50
 """Standard deviations above which no count is looked at, and counts where the deviation is less than one."""
 
@@ -26,11 +28,17 @@ def most_by_chance(queries: int, targets: int, k: int) -> int:
     if share >= 1:
         return queries
     usual = queries * share
-    found = np.arange(min(queries, int(usual + _FAR * np.sqrt(usual) + _FAR)))
-    # log P(N = 0), and what each further one adds; by hand, as scipy takes a third of a second to import
-    steps = np.log((queries - found) / (found + 1)) + np.log(share / (1 - share))
-    more = np.exp(np.cumsum([queries * np.log1p(-share), *steps]))[:0:-1].cumsum()[::-1]  # P(N > found)
+    chances = binomial(min(queries, int(usual + _FAR * np.sqrt(usual) + _FAR)), queries, share)
+    more = chances[:0:-1].cumsum()[::-1]  # P(N > found)
     return int(np.count_nonzero(more > 0.5 / targets))
+
+
+def binomial(most: int, count: int, share: float) -> F64:
+    """Return P(N = 0), …, P(N = most) of `count` draws, each of which succeeds with a probability of `share`."""
+    found = np.arange(most)
+    more = np.log((count - found) / (found + 1)) + np.log(share / (1 - share))
+    chances: F64 = np.exp(np.cumsum([count * np.log1p(-share), *more]))
+    return chances
 
 
 @dataclass(frozen=True)

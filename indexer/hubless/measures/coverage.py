@@ -35,13 +35,6 @@ def coverage(bank: F32, targets: F32, seed: int = 0, metric: str = COSINE) -> fl
     return min(1.0, float(np.mean(shares)))
 
 
-def least_covering(bank: F32, targets: F32, count: int) -> I64:
-    """Return so many bank queries whose first targets are the fewest: an adversarial bank (QB-Norm, 4.3)."""
-    first = (bank @ targets.T).argmax(axis=1)
-    found = np.bincount(first, minlength=len(targets))
-    return np.sort(np.lexsort((first, -found[first]))[:count])
-
-
 def _finds(similarities: F32) -> I64:
     k = min(_FOUND, len(similarities))
     nearest = np.partition(similarities, len(similarities) - k, axis=0)[-k:]

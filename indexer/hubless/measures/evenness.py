@@ -18,6 +18,7 @@ POOR = 0.25
 """A strength of this or less says that what was learned is no good."""
 STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """λ that are compared, ascending."""
+_RAW = STRENGTHS.index(0.0)
 FULL_STRENGTH = 1.0
 FEWEST, ENOUGH = 20, 200
 """Fewer different queries than the first say nothing. From the second on the choice hardly gets better."""
@@ -57,7 +58,7 @@ def most_even(answers: _Answers, targets: int, current: float = FULL_STRENGTH) -
     fewer than 20 different queries the current one stays. `answers` (s, m, k) are rows found at each of
     `STRENGTHS`.
     """
-    kept = distinct(answers[STRENGTHS.index(0.0)])
+    kept = distinct(answers[_RAW])
     counted = answers[:, kept]
     occurrence = [k_occurrence(rows[rows >= 0], targets) for rows in counted]
     entropies = np.array([entropy(counts) for counts in occurrence])
@@ -86,8 +87,7 @@ def is_less_even(chosen: ChosenStrength, served: ChosenStrength) -> bool:
 
     How much chance moves the difference from the raw ranking stands for how much it moves this one.
     """
-    raw = STRENGTHS.index(0.0)
-    return max(served.entropy) - max(chosen.entropy) > max(chosen.error[raw], served.error[raw])
+    return max(served.entropy) - max(chosen.entropy) > max(chosen.error[_RAW], served.error[_RAW])
 
 
 def distinct(raw: _Answers) -> I64:

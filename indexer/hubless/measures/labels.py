@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, PointNotFound
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.measures.plain_ids import expected_id, listed_ids, plain_id, whole_number
 from hubless.vectors.arrays import I64
 from hubless.vectors.files import Items
@@ -20,7 +20,7 @@ from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.columns import Column, listed, read_column
 
 Labels: TypeAlias = str | Path | Sequence[Any] | Mapping[Any, Any] | NDArray[Any] | pa.Array
-"""For each query the id of its right target or a list of ids, or a file of these: docs/lab.md has all forms."""
+"""For each query the id of its right target or a list of ids, or a file of these: docs/cli.md has all forms."""
 
 _FORMS = "for each query the id of its right target, or a list of ids"
 _NAMED, _MATRIX, _FEW = 5, 2, 2

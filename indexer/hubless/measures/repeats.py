@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.kernels.connected import connected
 from hubless.measures.by_content import by_content
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.comparing import COSINE, comparison
@@ -82,12 +83,7 @@ def _connected(first: I64, second: I64) -> I64:
     one, other = (1 + int(grid.max()) for grid in (first, second))
     if one == other == len(np.unique(first * other + second)):  # the grids agree: no copy is at an edge of one
         return first
-    from scipy.sparse import coo_array  # here, as it takes long to import
-    from scipy.sparse.csgraph import connected_components
-
-    edges = coo_array((np.ones(len(first), bool), (first, one + second)), shape=(one + other, one + other))
-    numbers: I64 = connected_components(edges)[1][first]
-    return numbers
+    return connected(first, one + second, one + other)[first]
 
 
 def without_copies(source: VectorSource, groups: I64 | None = None, metric: str = COSINE) -> DistinctVectors:

@@ -43,7 +43,7 @@ def ask(ranker: Ranker, queries: F32, best: I64) -> Canary:
         "scores": scores,
         "recall": np.array(agreement(found, scores)),
     }
-    if ranker.query_time is not None:
+    if not ranker.is_folded:
         arrays["answers"] = ranker.rank(canaries, k, 1.0, {}).scores
     return arrays
 

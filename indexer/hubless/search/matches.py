@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from hubless.forks import in_each_process
+from hubless.kernels.forks import in_each_process
 from hubless.search.bitmap import Bitmap
 from hubless.search.segments.numbers import Numbers
 from hubless.vectors.arrays import I64, Flags

@@ -17,7 +17,7 @@ from hubless.corrections.traits import TargetTraits
 from hubless.encoders import Encoder
 from hubless.encoders.base import PictureEncoder
 from hubless.errors import BundleDamaged
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary
@@ -206,5 +206,5 @@ def all_scores(parts: Parts, queries: F32, strengths: Sequence[float]) -> list[F
     for start in range(0, count, step):
         rows = np.arange(start, min(start + step, count))
         similarities[:, rows[0] : rows[-1] + 1] = queries @ vectors(rows).T
-    query_time = parts.ranker.query_time
+    query_time = parts.prepared()
     return [corrected_scores(queries, similarities, each, parts.offsets, query_time, vectors) for each in strengths]

@@ -46,7 +46,7 @@ class Question:
         if selection is None:
             # always so deep, so that no ranking depends on the model of confidence
             ranked = ranker.rank(self.queries, min(stop, most), self.strength, self.parameters, matches, DEPTH)
-            best = ranked.scores if ranker.query_time is None else ranker.folded_scores(ranked, self.strength)
+            best = ranker.folded_scores(ranked, self.strength)
         else:
             ranked, best = selection.choose(self._part, len(self.queries), min(stop, most), most)
         explanations = self._explanations(ranked, most) if explain else None
@@ -78,7 +78,7 @@ class Question:
         if self.parts.confidence is None:
             return None
         scores = ranked.scores
-        if self.ranker.query_time is not None:  # no hit has more than the one before, though a rescorer turned them
+        if not self.ranker.is_folded:  # no hit has more than the one before, though a rescorer turned them
             scores = np.minimum.accumulate(self.ranker.folded_scores(ranked, self.strength), axis=1)
         return self.parts.confidence.assess(self.queries, best, near, scores, self.strength)
 

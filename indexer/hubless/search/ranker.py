@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections import Gate, QueryTime, Rescorer
-from hubless.corrections.query_time import CANDIDATES, Candidates, Switch, drop, rescore
+from hubless.corrections import Gate, QueryTime
+from hubless.corrections.query_time import CANDIDATES, Candidates, Rescorer, Switch, drop, rescore
 from hubless.errors import InputError
 from hubless.knn.augment import folded_queries
 from hubless.knn.base import Found
@@ -54,14 +54,24 @@ class Ranker:
 
     def __init__(self, targets: Searched, query_time: QueryTime | None = None) -> None:
         self.targets = targets
-        self.query_time = query_time
         # checked once, as each takes a tenth of a query
         self._switched = isinstance(query_time, Switch)
-        self._rescorer: Rescorer | None = None if isinstance(query_time, Gate) else query_time
+        self._gate = query_time if isinstance(query_time, Gate) else None
+        self._rescorer = query_time if isinstance(query_time, Rescorer) else None
         self._usual = self._how({})
         self._left_out: I64 | None = None
         self.count = targets.room(None)
         """The number of targets that a query can find without a filter."""
+
+    @property
+    def is_folded(self) -> bool:
+        """Return True if scores are those of the index: similarity − strength · offset."""
+        return self._gate is None and self._rescorer is None
+
+    @property
+    def is_slow(self) -> bool:
+        """Return True if each query takes a tenth of a second, or so."""
+        return self._rescorer is not None
 
     def without(self, rows: I64) -> "Ranker":
         other = copy(self)
@@ -101,19 +111,19 @@ class Ranker:
             depth = min(depth, wanted)
         if k < depth:
             k = min(depth, self.count if matches is None else self.room(matches))
-        if strength == 0 or self.query_time is None:
-            search = self.targets.find if self._left_out is None else self._search
-            scores, rows = search(folded_queries(queries, strength), k, how, matches)
-            offsets = self.targets.offsets(rows)
-            ranked = Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)
-            return ranked._replace(corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked
-        if isinstance(self.query_time, Gate):
-            return self._gated(self.query_time, queries, k, strength, how, matches)
-        return self._rescored(self.query_time, queries, k, strength, wanted, how, matches)
+        if strength != 0 and self._gate is not None:
+            return self._gated(self._gate, queries, k, strength, how, matches)
+        if strength != 0 and self._rescorer is not None:
+            return self._rescored(self._rescorer, queries, k, strength, wanted, how, matches)
+        search = self.targets.find if self._left_out is None else self._search
+        scores, rows = search(folded_queries(queries, strength), k, how, matches)
+        offsets = self.targets.offsets(rows)
+        ranked = Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)
+        return ranked._replace(corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked
 
     def folded_scores(self, ranked: Ranked, strength: float) -> F32:
         """The scores (m, k) of ranked targets by the folded offsets alone, on one scale whatever a gate did."""
-        if self.query_time is None:
+        if self.is_folded:
             return ranked.scores
         scores: F32 = ranked.similarities - np.float32(strength) * self.targets.offsets(ranked.rows)
         return scores

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, UnknownField, names_of
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.measures.confidence.assessment import Assessment
 from hubless.search.ranker import Ranked
 from hubless.vectors.arrays import F32, I64, Flags

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hubless.corrections import QueryTime
 from hubless.errors import LogDamaged, VersionReplaced, one_line
-from hubless.forks import in_each_process
+from hubless.kernels.forks import in_each_process
 from hubless.search.collection import Collection, open_collection
 from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts, traits_of

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hubless.errors import BundleDamaged, BundleError, StorageError, UnsupportedBundle, one_line, storage_errors
+from hubless.measures.bank_record import BankRecord
 from hubless.store.copies import open_plain
 from hubless.store.durable import sync
 from hubless.store.names import FITS as FITS, SEGMENTS as SEGMENTS, CollectionName, FileName, FilePath
@@ -182,34 +183,6 @@ class Measured(_Record):
     hubness_corrected: Hubness
     hubness_chance: Hubness
     """If each query found its targets at random."""
-
-
-class BankRecord(_Record):
-    """Measurements of the query bank before it was used, on samples of it and of the targets.
-
-    Attributes
-    ----------
-    repeated : share of the queries that repeat others
-    distinct : how many are different, or of another group; the correction was fitted on these. None in older versions
-    queries : how many were asked, copies and all
-    among_targets : share of the different queries that are targets
-    apart_from_targets : how well bank and targets are told apart, as AUC, 0.5 for one cloud; None for too few
-    related_to_targets : how much nearer than strangers the queries are to targets, as AUC; None where that says nothing
-    relative_length : median length of bank queries over that of targets, unless the metric is "cosine"
-    coverage : share of the targets that the queries cover (see `hubless.measures.coverage`); None for too few of
-        either
-    held_back : ids of targets whose offset stood alone with this bank, and is held back; at most 100
-    """
-
-    queries: int
-    repeated: float
-    distinct: int | None = None
-    among_targets: float
-    apart_from_targets: float | None
-    related_to_targets: float | None
-    relative_length: float | None
-    coverage: float | None = None
-    held_back: list[int | str] = []
 
 
 class PriorRecord(_Record):

@@ -7,11 +7,11 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hubless.errors import HublessError, StorageError, storage_errors
+from hubless.errors import HublessError, StorageError, beside, storage_errors
 
 try:
     import fcntl
@@ -119,7 +119,7 @@ def put_text(path: Path, text: str) -> None:
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
     """Give a file to write. It takes the place of another when the block ends, durably and at once, as above."""
-    with _beside(path) as temporary:
+    with beside(path) as temporary:
         yield temporary
         sync(temporary)
         move(temporary, path)
@@ -130,19 +130,5 @@ def check_place(path: Path) -> None:
     with storage_errors(path):
         if path.is_dir():
             raise StorageError(path, "a folder is in the place of a file")
-        with _beside(path) as temporary:
+        with beside(path) as temporary:
             temporary.touch()
-
-
-@contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    """Give a temporary file in the same folder, removed at the end. Errors name the file itself."""
-    temporary = path.with_name(f".{path.name}.new")
-    try:
-        yield temporary
-    except OSError as error:
-        error.filename = str(path)
-        raise
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)

@@ -38,7 +38,7 @@ from threading import RLock
 from typing import NamedTuple
 
 from hubless.errors import CollectionNotFound, LogCut, LogDamaged, StorageError, storage_errors
-from hubless.forks import in_each_process, left_to_parent
+from hubless.kernels.forks import in_each_process, left_to_parent
 from hubless.kernels.quota import most_descriptors
 from hubless.store.copies import copy_plain, mode_of
 from hubless.store.durable import locked, move, sync

@@ -20,7 +20,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, storage_errors
-from hubless.forks import in_each_child
 from hubless.vectors.arrays import F32, I64, as_float32
 
 Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[Any]]
@@ -47,7 +46,7 @@ def _evaluated(version: tuple[int, int], content: bytes) -> Header:
 
 
 _EVALUATING = Lock()
-in_each_child(_EVALUATING._at_fork_reinit)  # type: ignore[attr-defined]
+os.register_at_fork(after_in_child=_EVALUATING._at_fork_reinit)  # type: ignore[attr-defined]
 """Held while NumPy evaluates a header: `ast` of Python 3.11.0 to 3.11.4 fails if two threads use it at once."""
 
 

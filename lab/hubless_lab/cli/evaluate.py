@@ -27,8 +27,6 @@ from hubless.cli.printing import empty_table, print_item, print_json, print_tabl
 from hubless.corrections import is_given
 from hubless.diagnosing.table import TextTable
 from hubless.errors import InputError
-from hubless.measures import as_groups
-from hubless.measures.groups import read_groups
 from hubless.progress import bars_or_lines
 from hubless.store.durable import check_place
 from hubless.vectors.payload import open_payload, parted_ids
@@ -41,6 +39,8 @@ from hubless_lab.experiments.several_banks import compare_banks
 from hubless_lab.experiments.tally import Attribute
 from hubless_lab.experiments.tune import Tuned, tune
 from hubless_lab.matrices import SimilarityMatrices
+from hubless_lab.measures import as_groups
+from hubless_lab.measures.groups import read_groups
 from hubless_lab.papers import Preset, preset, presets_of
 from hubless_lab.result_files import check_output, write_result
 

@@ -18,7 +18,7 @@ from hubless.measures.confidence.guarantee import SURE, GuaranteedCut, check_cha
 from hubless.measures.confidence.labelled_answers import Answers
 from hubless.measures.confidence.level import DEPTH
 from hubless.measures.labels import Labels, known_queries, known_rows
-from hubless.measures.significance import Interval, bootstrap_interval
+from hubless.measures.significance import Interval
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, F64, I64, Flags
@@ -31,6 +31,7 @@ from hubless_lab.experiments.measured_rows import check_some_right, left_out_not
 from hubless_lab.experiments.methods import Method
 from hubless_lab.experiments.quality import answered_shares, auroc, calibration_error, cut_for
 from hubless_lab.experiments.trials import SCORES_HELD, Labelled, Scorer, Trial, open_labelled
+from hubless_lab.measures import bootstrap_interval
 
 ACCURACY = 0.9
 _FITTED, _MOST_RELEVANT, _RESAMPLES = 1000, 100, 300

@@ -7,7 +7,6 @@ import numpy as np
 
 from hubless.diagnosing.gallery import known_targets
 from hubless.errors import InputError
-from hubless.measures import as_groups
 from hubless.measures.labels import Labels, known_queries
 from hubless.measures.likeness import share_among
 from hubless.progress import progress_bars
@@ -22,6 +21,7 @@ from hubless_lab.experiments.comparisons import Comparison
 from hubless_lab.experiments.measured_rows import left_out_note, measured_rows
 from hubless_lab.experiments.tally import RANKED_DEPTHS, RECALLS, Attribute, Result, Tally, counted_depths
 from hubless_lab.experiments.trials import LEAK
+from hubless_lab.measures import as_groups
 
 _SCORES_HELD = 2**24
 LOOKED_UP = 2000
@@ -47,7 +47,7 @@ def evaluate(
     Parameters
     ----------
     queries : (m, d): a file, an array, or a source
-    relevant : for each query the id of its right target, or a list of ids: docs/lab.md, "Labels"
+    relevant : for each query the id of its right target, or a list of ids: docs/cli.md, "Labels"
     strength : λ of the corrected ranking; None is the default of the version, as it is served
     recalls : the k of R@k
     depths : the k of N_k, from which hubness is measured

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from hubless import measures
 from hubless.corrections import Details
-from hubless.measures import Groups, Interval, McNemar, PairedDifference
+from hubless.measures import Interval, McNemar, PairedDifference
 from hubless.vectors.arrays import F64, I64, check_at_least
+from hubless_lab import measures as lab_measures
+from hubless_lab.measures import Groups
 
 _K_OCCURRENCE = 10
 """mAP and nDCG are measured over the first 10, and hubness unless another depth is asked for."""
@@ -23,16 +25,16 @@ Quality: TypeAlias = dict[str, float]
 
 _OCCURRENCE_MEASURES = {
     "skewness": measures.skewness,
-    "truncated_skewness": measures.truncated_skewness,
-    "kurtosis": measures.kurtosis,
+    "truncated_skewness": lab_measures.truncated_skewness,
+    "kurtosis": lab_measures.kurtosis,
     "mean_deviation": measures.mean_deviation,
     "most": lambda occurrence: float(occurrence.max()),
     "robin_hood": measures.robin_hood,
-    "gini": measures.gini,
-    "atkinson": measures.atkinson,
+    "gini": lab_measures.gini,
+    "atkinson": lab_measures.atkinson,
     "antihubs": measures.antihub_occurrence,
-    "hubs": measures.hub_occurrence,
-    "groupie_ratio": measures.groupie_ratio,
+    "hubs": lab_measures.hub_occurrence,
+    "groupie_ratio": lab_measures.groupie_ratio,
 }
 
 
@@ -100,16 +102,16 @@ class Tally:
 
     def add(self, scores: NDArray[np.floating], relevant: list[I64]) -> None:
         """Add scores (m, n) of queries, and the rows of the right targets of each."""
-        self._relevant += measures.relevant_ranks(scores, relevant)
+        self._relevant += lab_measures.relevant_ranks(scores, relevant)
         self._zeros += int(np.count_nonzero(scores == 0))
         self._scores += scores.size
         for depth, occurrence in self._occurrences.items():
-            occurrence += measures.k_occurrence_of_scores(scores, depth)
+            occurrence += lab_measures.k_occurrence_of_scores(scores, depth)
         if self._attribute is not None:
             top = min(self._attribute.top, scores.shape[1])
             first = np.argpartition(-scores, top - 1, axis=1)[:, :top]
-            shares = measures.group_shares(first, self._attribute.groups)
-            counts = measures.group_histogram(shares, top)
+            shares = lab_measures.group_shares(first, self._attribute.groups)
+            counts = lab_measures.group_histogram(shares, top)
             self.histogram = counts + (self.histogram if self.histogram.size else 0)
 
     @property
@@ -128,19 +130,19 @@ class Tally:
             **{f"recall_at_{k}": (ranks <= k).astype(np.float64) for k in self._recalls},
             "mean_rank": ranks,
             "mean_reciprocal_rank": 1 / ranks,
-            f"mean_average_precision_at_{_K_OCCURRENCE}": measures.average_precision_at(found, _K_OCCURRENCE),
-            f"ndcg_at_{_K_OCCURRENCE}": measures.ndcg_at(found, _K_OCCURRENCE),
-            **{f"precision_at_{k}": measures.precision_at(found, k) for k in self._recalls},
+            f"mean_average_precision_at_{_K_OCCURRENCE}": lab_measures.average_precision_at(found, _K_OCCURRENCE),
+            f"ndcg_at_{_K_OCCURRENCE}": lab_measures.ndcg_at(found, _K_OCCURRENCE),
+            **{f"precision_at_{k}": lab_measures.precision_at(found, k) for k in self._recalls},
         }
 
     def quality(self, per_query: dict[str, F64]) -> Quality:
         """Return the measures of all queries, those of `per_query` as their means."""
         quality = {name: float(values.mean()) for name, values in per_query.items()}
-        quality["median_rank"] = measures.median_rank(self.ranks)
+        quality["median_rank"] = lab_measures.median_rank(self.ranks)
         quality["sparsity"] = self._zeros / self._scores
         if len(shares := list(self.group_shares().values())) == TWO:
             quality["bias"] = shares[0] - shares[1]
-        quality["geometric_mean_recall"] = measures.geometric_mean_recall(self.ranks, RECALLS)
+        quality["geometric_mean_recall"] = lab_measures.geometric_mean_recall(self.ranks, RECALLS)
         for place, (depth, occurrence) in enumerate(self._occurrences.items()):
             ending = f"_at_{depth}" if place else ""
             quality |= {f"{name}{ending}": measure(occurrence) for name, measure in _OCCURRENCE_MEASURES.items()}
@@ -202,23 +204,23 @@ class Result:
         intervals = dict(zip(self._sums, measures.bootstrap_means(columns, weights=weights), strict=True))
         hits = [f"recall_at_{k}" for k in RECALLS]
         if set(hits) <= set(self._sums):
-            intervals["geometric_mean_recall"] = measures.bootstrap_geometric_mean(
+            intervals["geometric_mean_recall"] = lab_measures.bootstrap_geometric_mean(
                 self._per_query(*hits)[0], weights=weights
             )
         if not several:
             median: Callable[[F64], F64] = lambda drawn: np.median(drawn, axis=1)  # noqa: E731
-            intervals["median_rank"] = measures.bootstrap_interval(self._ranks, median)
+            intervals["median_rank"] = lab_measures.bootstrap_interval(self._ranks, median)
         change = None
         test = None
         p_value = None
         quality = _over(self._qualities, np.mean)
         found = [np.concatenate(result._occurrences) for result in (baseline, self)]
-        quality["ks"], quality["ks_p"] = measures.kolmogorov_smirnov(found[0], found[1])
+        quality["ks"], quality["ks_p"] = lab_measures.kolmogorov_smirnov(found[0], found[1])
         if self is not baseline:
             (mine, _), (theirs, _) = self._per_query("recall_at_1"), baseline._per_query("recall_at_1")
             change = measures.paired_difference(theirs[:, 0], mine[:, 0], weights=weights)
             test = None if several else measures.mcnemar(baseline._ranks <= 1, self._ranks <= 1)
-            p_value = test.p_value if test else measures.sign_flip_test(theirs[:, 0], mine[:, 0])
+            p_value = test.p_value if test else lab_measures.sign_flip_test(theirs[:, 0], mine[:, 0])
         return Row(
             label=self.label,
             name=self._name,

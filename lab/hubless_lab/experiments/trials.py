@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.builder.banks.bank_checks import check_bank, refuse_targets_for_queries
-from hubless.builder.banks.far_away import check_near
 from hubless.builder.inputs.joined import open_targets
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores, under
+from hubless.corrections.banks.bank_checks import check_bank, refuse_targets_for_queries
+from hubless.corrections.banks.far_away import check_near
 from hubless.corrections.prior import (
     OWN_OFFSETS,
     TAKES_PRIOR,
@@ -28,9 +28,7 @@ from hubless.corrections.prior import (
 )
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError, refuse_given
-from hubless.forks import cached_property
-from hubless.measures import k_occurrence_of_scores
-from hubless.measures.coverage import least_covering
+from hubless.kernels.forks import cached_property
 from hubless.measures.labels import KnownItems, Labels, is_mask, known_queries, open_labels
 from hubless.measures.repeats import without_copies
 from hubless.vectors.arrays import F32, F64, I64, check_at_least, check_dim
@@ -52,6 +50,7 @@ from hubless_lab.experiments.demand import Demand, checked, towards_hubs
 from hubless_lab.experiments.measured_rows import left_out_note, measured_rows
 from hubless_lab.experiments.own_items import apart, own_cells
 from hubless_lab.matrices import QUERIES, OpenMatrices, SimilarityMatrices, vectorless
+from hubless_lab.measures import k_occurrence_of_scores
 
 DRAWN = 2000
 """Queries of a log, and as many that test it."""
@@ -495,3 +494,10 @@ def _overlap(bank: F32 | None, rows: F32, said: str, plain: Callable[[F32], F32]
 
 def _distinct(vectors: F32) -> set[bytes]:
     return {row.tobytes() for row in vectors}
+
+
+def least_covering(bank: F32, targets: F32, count: int) -> I64:
+    """Return so many bank queries whose first targets are the fewest: an adversarial bank (QB-Norm, 4.3)."""
+    first = (bank @ targets.T).argmax(axis=1)
+    found = np.bincount(first, minlength=len(targets))
+    return np.sort(np.lexsort((first, -found[first]))[:count])

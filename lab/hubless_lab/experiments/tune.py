@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from hubless import measures
 from hubless.corrections.prior import PriorLike
 from hubless.errors import InputError, storage_errors
 from hubless.measures import PairedDifference, paired_difference
@@ -19,6 +18,7 @@ from hubless.vectors.arrays import F64, I64, check_at_least
 from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
+from hubless_lab import measures as lab_measures
 from hubless_lab.experiments.measured_rows import left_out_note
 from hubless_lab.experiments.methods import Grid, Method, grid_methods, left_out_of_grids
 from hubless_lab.experiments.trials import Pairs, Trial, open_labelled
@@ -184,7 +184,7 @@ def _hits(trial: Trial, methods: list[Method]) -> F64:
     scorers = [method.fit(trial) for method in methods]
     hits = np.empty((len(methods), len(trial.rows)))
     for number, block, scores in trial.rankings(scorers):
-        hits[number, block] = measures.ranks(scores, trial.relevant[block]) <= 1
+        hits[number, block] = lab_measures.ranks(scores, trial.relevant[block]) <= 1
     return hits
 
 

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 from hubless.builder.pipeline.compaction import needs_training
 from hubless.errors import HublessError
-from hubless.search.scores.kept_corrections import KeptCorrections
+from hubless.search.kept_scores.kept_corrections import KeptCorrections
 from hubless.search.transaction import WritableCollection
 from hubless.store.bank_order import BankOrder, read_order
 from hubless.store.catalog import Catalog

@@ -10,9 +10,9 @@ import hubless
 from hubless.errors import InputError
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.confidence.level import DEPTH
+from hubless.scores.fusion import FUSIONS, Fused
+from hubless.scores.score_correction import Reranked
 from hubless.search.collection import FULL_STRENGTH
-from hubless.search.scores.fusion import FUSIONS, Fused
-from hubless.search.scores.score_correction import Reranked
 from hubless_service import openapi
 from hubless_service.http import heavy
 from hubless_service.http.requests import QueryRequest, read
@@ -43,18 +43,17 @@ class ListOfOne(NamedTuple):
     payload: Sequence[Json | None] | None = None
 
 
-@rerank_routes.post(
+@rerank_routes.at(
+    "POST",
     RERANK_PATH,
-    **openapi.route(
-        "Correct lists of any search, each by its own correction, and fuse them",
-        RerankAnswer,
-        *openapi.BODY,
-        *openapi.INPUT,
-        *openapi.SEARCHED,
-        "collection_not_found",
-        "point_not_found",
-        "scores_not_found",
-    ),
+    "Correct lists of any search, each by its own correction, and fuse them",
+    RerankAnswer,
+    *openapi.BODY,
+    *openapi.INPUT,
+    *openapi.SEARCHED,
+    "collection_not_found",
+    "point_not_found",
+    "scores_not_found",
 )
 async def rerank(call: Call, body: RerankRequest) -> Response:
     """A list has ids and scores, or is a query to a collection, which is searched here."""

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import (
+from hubless.builder.banks.thinning import live_bank
+from hubless.corrections import Correction
+from hubless.corrections.banks.bank_checks import (
     ENOUGH_TO_COMPARE,
     LOW_COVERAGE,
     MOST_TARGETS,
@@ -12,42 +14,18 @@ from hubless.builder.banks.bank_checks import (
     check_bank,
     is_unusable,
 )
-from hubless.builder.banks.thinning import live_bank
-from hubless.corrections import Correction
+from hubless.corrections.banks.live_queries import drawn, strength_by_offsets
 from hubless.corrections.supported import asked_by
 from hubless.errors import InputError
-from hubless.kernels.reductions import rankings
-from hubless.measures.evenness import ENOUGH, FEWEST, POOR, STRENGTHS, ChosenStrength, is_less_even, most_even
+from hubless.measures.bank_record import BankRecord
+from hubless.measures.evenness import ENOUGH, FEWEST, POOR, ChosenStrength, is_less_even
 from hubless.measures.likeness import share_among
 from hubless.search.parts import Parts
-from hubless.store.bundle import BankRecord
 from hubless.store.query_sample import QuerySample
 from hubless.vectors.arrays import F32
 from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_QUERIES
-from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource, in_memory, sample
-
-_FOUND = 10
-MOST_LIVE = 1000
-"""Of more live queries so many are drawn at random: more of them choose no better."""
-
-
-def drawn(live_queries: VectorSource, targets: VectorSource, metric: str) -> F32:
-    """Return at most 1,000 of the live queries, drawn at random.
-
-    Raises `InputError` if more than a tenth of them are targets: each finds itself, as no query does.
-    """
-    live = in_memory(sample(live_queries, MOST_LIVE))
-    if (share := share_among(live, targets, metric)) > MOST_TARGETS:
-        raise InputError("live queries", "queries that people asked", f"{100 * share:.0f} % targets")
-    return live
-
-
-def strength_by_offsets(live: F32, targets: VectorSource, offsets: F32) -> ChosenStrength:
-    """Return the strength at which targets (n, d) with their offsets (n,) answer live queries (m, d) most evenly."""
-    k = min(_FOUND, len(offsets))
-    found = rankings(live, targets, k, *(np.float32(strength) * offsets for strength in STRENGTHS))
-    return most_even(np.stack([rows for _, rows in found]), len(offsets))
+from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource, in_memory
 
 
 def warnings(chosen: ChosenStrength | None) -> list[str]:

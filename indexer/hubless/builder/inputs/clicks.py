@@ -9,7 +9,6 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs.items import reading_payload
 from hubless.corrections.prior import NumberOfTarget, TargetPrior, checked_prior, click_prior
 from hubless.corrections.supported import BELIEVED, client_numbers
 from hubless.errors import InputError, names_of
@@ -21,6 +20,7 @@ from hubless.vectors.arrays import F64, I64, Flags, to_arrow
 from hubless.vectors.files import Items
 from hubless.vectors.listing import ending_of, is_there
 from hubless.vectors.payload import PayloadLike, as_payload
+from hubless.vectors.readers.arrow_rows import reading_payload
 from hubless.vectors.readers.columns import Column
 from hubless.vectors.sources import SelectedVectors, VectorSource, as_source
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from hubless.builder.inputs.items import reading_payload
 from hubless.corrections.grouped import Names, group_names, rows_by_group
 from hubless.errors import InputError
 from hubless.vectors.files import Items
+from hubless.vectors.readers.arrow_rows import reading_payload
 
 
 @dataclass(frozen=True)

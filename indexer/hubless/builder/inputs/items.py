@@ -1,21 +1,21 @@
 """Opens vectors, and leaves out their bad rows with all that belongs to them where that is asked for."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from hubless.errors import HublessError, InputError, one_line
+from hubless.errors import HublessError, InputError
 from hubless.vectors.arrays import I64, letting_through, to_arrow
 from hubless.vectors.bad_rows import good_rows, rows_left, with_count
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.ids import Ids
 from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import split_member
-from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
+from hubless.vectors.readers.arrow_rows import Dataset, open_dataset, reading_payload
 from hubless.vectors.readers.columns import ID_FILES
 
 
@@ -64,14 +64,3 @@ def payload_rows(payload: Dataset, columns: Sequence[str], rows: I64) -> pa.Tabl
                 batches.append(batch.take(pa.array(rows[low:high] - start)))
             start += len(batch)
         return pa.Table.from_batches(batches, scanner.projected_schema)
-
-
-@contextmanager
-def reading_payload() -> Iterator[None]:
-    """Turn what the readers of payload raise into an `InputError`. Errors of the disk stay."""
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # the disk's: without a number, Arrow's own
-            raise
-        raise InputError("payload", "readable rows of one shape", one_line(error)) from error

@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from hubless.builder.inputs.items import column_of_ids, open_given, reading_payload
+from hubless.builder.inputs.items import column_of_ids, open_given
 from hubless.errors import InputError, advice, names_of
 from hubless.vectors.files import Items, Vectors
 from hubless.vectors.ids import ID_COLUMN, Ids, id_array, index_ids, repeated, rows_by_id, seeming_ids, share_ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes, as_payload, no_ids_advised, parted_ids, typed_payload
-from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
+from hubless.vectors.readers.arrow_rows import Dataset, open_dataset, reading_payload
 from hubless.vectors.readers.columns import ID_FILES, as_ids
 
 _TARGET = "target"

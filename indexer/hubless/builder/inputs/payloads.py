@@ -6,14 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from hubless.builder.inputs.items import reading_payload
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.store import bundle
 from hubless.vectors.arrays import I64
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.payload import Payload, PayloadLike, as_payload
 from hubless.vectors.payload_types import in_columns, payload_schema, stored_rows
-from hubless.vectors.readers.arrow_rows import Dataset
+from hubless.vectors.readers.arrow_rows import Dataset, reading_payload
 from hubless.vectors.readers.kept_values import ALL_ROWS, in_column
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs.items import reading_payload
 from hubless.corrections.prior import PRIOR, NumberOfTarget, PriorLike, TargetPrior, as_prior, checked_prior
 from hubless.errors import InputError, StorageError, names_of
 from hubless.search.parts import prior_of
 from hubless.vectors.files import Items
+from hubless.vectors.readers.arrow_rows import reading_payload
 
 
 def opened_prior(given: PriorLike, items: Items, kind: NumberOfTarget) -> tuple[TargetPrior, str | None]:

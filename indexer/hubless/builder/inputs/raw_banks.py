@@ -4,12 +4,12 @@ import logging
 from pathlib import Path
 
 from hubless.builder.banks.payload_queries import column_texts, encoded_texts
-from hubless.builder.inputs.items import reading_payload
 from hubless.encoders import Encoder
 from hubless.errors import InputError, NoEncoder, UnknownField, advice, names_of
 from hubless.store.query_sample import QuerySample, holds_sample, read_sample
 from hubless.vectors.arrays import F32
 from hubless.vectors.files import Items, Vectors
+from hubless.vectors.readers.arrow_rows import reading_payload
 from hubless.vectors.sources import HeldVectors
 
 _QUERY_BANK = "query bank"

@@ -15,7 +15,7 @@ from hubless import measures
 from hubless.builder.banks.bank_split import BankSplit
 from hubless.builder.banks.default_strength import upheaval
 from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
-from hubless.corrections import Correction, FittedCorrection, Gate, QueryTime
+from hubless.corrections import Correction, FittedCorrection, QueryTime
 from hubless.corrections.alone import StandingAlone, find_alone
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.fits import fit_each, offsets_each
@@ -205,13 +205,13 @@ class HubnessCounts:
     @classmethod
     def of(cls, corrected: CorrectedTargets, queries: F32, found: tuple[I64, I64]) -> "HubnessCounts":
         """Count the answers, `found` raw and with the offsets, or by the gate or rescorer of the correction."""
-        query_time, (raw, rows) = corrected.query_time, found
-        if query_time is not None:
-            if not isinstance(query_time, Gate):
+        raw, rows = found
+        ranker = Ranker(ScannedTargets(corrected.targets, corrected.offsets), corrected.query_time)
+        if not ranker.is_folded:
+            if ranker.is_slow:
                 every = -(-len(queries) // MOST_RESCORED)
                 queries, raw = queries[::every], raw[::every]
-            targets = ScannedTargets(corrected.targets, corrected.offsets)
-            rows = Ranker(targets, query_time).rank(queries, raw.shape[1], 1.0, {}).rows
+            rows = ranker.rank(queries, raw.shape[1], 1.0, {}).rows
         occurrence = [measures.k_occurrence(each, len(corrected.offsets)) for each in (raw, rows)]
         return cls(len(queries), np.stack(occurrence).astype(np.uint16))  # of 1,000 queries at most
 

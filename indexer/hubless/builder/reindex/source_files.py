@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hubless.builder.inputs.items import column_of_ids, payload_rows, reading_payload, without_bad_rows
+from hubless.builder.inputs.items import column_of_ids, payload_rows, without_bad_rows
 from hubless.builder.inputs.joined import open_targets
 from hubless.builder.inputs.payloads import held_payload
 from hubless.builder.inputs.readings import checked_blocks
@@ -32,7 +32,7 @@ from hubless.vectors.ids import ID_COLUMN
 from hubless.vectors.listing import files_in, files_matching, is_folder, is_pattern, is_there
 from hubless.vectors.npy import split_member
 from hubless.vectors.plain_arrow import plain_file
-from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
+from hubless.vectors.readers.arrow_rows import Dataset, open_dataset, reading_payload
 from hubless.vectors.readers.kept_values import UNREADABLE
 from hubless.vectors.sources import SelectedVectors, VectorSource
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.kernels.reductions import top_k_similarities
 from hubless.kernels.sharding import is_sharded, over_shards
 from hubless.kernels.threads import cores, in_parallel

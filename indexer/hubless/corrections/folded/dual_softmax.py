@@ -5,9 +5,17 @@ from typing import Literal
 
 import numpy as np
 
-from hubless.corrections.base import Fitted, Rows, SeesVectors, check_banks, check_target_bank
+from hubless.corrections.base import (
+    Details,
+    Fitted,
+    Rows,
+    SeesVectors,
+    State,
+    StateArrays,
+    check_banks,
+    check_target_bank,
+)
 from hubless.corrections.folded.softmax import FittedSoftmax
-from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32

@@ -5,9 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from hubless.corrections.base import Fitted, Rows
+from hubless.corrections.base import Details, Fitted, Rows, State, StateArrays
 from hubless.corrections.prior import OWN_OFFSETS, TargetPrior
-from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64

@@ -59,13 +59,18 @@ def asked_at_hubs(bank: VectorSource, asked: F64, targets: VectorSource, offsets
     It is √b times Spearman's correlation of how often queries (b, d) were asked, (b,), with the offsets (n,) of their
     first answers, raw and corrected, together. Ranks, as one query that is asked very often says little.
     """
-    from scipy.stats import rankdata  # here, as it takes long to import
-
     raw, corrected = (rows[:, 0] for _, rows in rankings(in_memory(bank), targets, 1, None, offsets))
-    ranks = rankdata([asked, offsets[raw] + offsets[corrected]], axis=1)
-    if not np.ptp(ranks, axis=1).all():
+    ranks = _ranks(asked), _ranks(offsets[raw] + offsets[corrected])
+    if not all(map(np.ptp, ranks)):
         return 0.0
-    return float(np.sqrt(len(asked)) * np.corrcoef(ranks)[0, 1])
+    return float(np.sqrt(len(asked)) * np.corrcoef(*ranks)[0, 1])
+
+
+def _ranks(values: F64 | F32) -> F64:
+    """Return the place of each of some values (b,) in their order; equal ones share the mean of their places."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends: I64 = np.cumsum(counts)
+    return (ends - (counts - 1) / 2)[places]
 
 
 def find_heads(

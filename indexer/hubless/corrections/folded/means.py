@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.corrections.base import Fitted, Rows, check_banks
-from hubless.corrections.query_time import Details, State, StateArrays
+from hubless.corrections.base import Details, Fitted, Rows, State, StateArrays, check_banks
 from hubless.kernels.reductions import products_with
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_between, check_dim

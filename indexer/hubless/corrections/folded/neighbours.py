@@ -6,9 +6,17 @@ from typing import Self
 
 import numpy as np
 
-from hubless.corrections.base import BankKept, Rows, SeesVectors, check_banks, targets_beside
+from hubless.corrections.base import (
+    BankKept,
+    Details,
+    Rows,
+    SeesVectors,
+    State,
+    StateArrays,
+    check_banks,
+    targets_beside,
+)
 from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, FLAT, LEAST_INDEXED, BankIndex, index_of
-from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k_mean_each
 from hubless.progress import Advance, no_progress

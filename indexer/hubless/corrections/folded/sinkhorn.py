@@ -6,10 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from hubless.corrections.base import Rows, check_banks, check_target_bank
+from hubless.corrections.base import Details, Rows, check_banks, check_target_bank
 from hubless.corrections.folded.softmax import FittedSoftmax
 from hubless.corrections.prior import TargetPrior
-from hubless.corrections.query_time import Details
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.coupling import Fitting, in_step

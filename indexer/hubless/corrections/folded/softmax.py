@@ -7,9 +7,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Fitted, Rows, check_banks, targets_beside
+from hubless.corrections.base import Details, Fitted, Rows, State, check_banks, targets_beside
 from hubless.corrections.folded.heads import Heads
-from hubless.corrections.query_time import Details, State
 from hubless.corrections.supported import AskedVectors, clients_of, supported_sums
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError

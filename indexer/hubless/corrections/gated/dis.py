@@ -5,9 +5,9 @@ from typing import Literal
 
 import numpy as np
 
-from hubless.corrections.base import Fitted, Rows, targets_beside
+from hubless.corrections.base import Details, Fitted, Rows, State, StateArrays, targets_beside
 from hubless.corrections.folded.softmax import FittedSoftmax, InvertedSoftmax
-from hubless.corrections.query_time import Details, Gate, State, StateArrays
+from hubless.corrections.query_time import Gate
 from hubless.errors import InputError
 from hubless.kernels.reductions import reaches, top_k_similarities
 from hubless.progress import Advance, no_progress

@@ -5,7 +5,17 @@ from typing import Literal, Self
 
 import numpy as np
 
-from hubless.corrections.base import Fitted, Rows, SeesVectors, check_banks, check_target_bank, targets_beside
+from hubless.corrections.base import (
+    Details,
+    Fitted,
+    Rows,
+    SeesVectors,
+    State,
+    StateArrays,
+    check_banks,
+    check_target_bank,
+    targets_beside,
+)
 from hubless.corrections.folded.dual_softmax import (
     QUERY_TEMPERATURE,
     TARGET_TEMPERATURE,
@@ -13,7 +23,7 @@ from hubless.corrections.folded.dual_softmax import (
     FittedDualSoftmax,
 )
 from hubless.corrections.gated.dis import activation_set
-from hubless.corrections.query_time import Candidates, Details, State, StateArrays, signed_scores
+from hubless.corrections.query_time import Candidates, signed_scores
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64, Flags, check_at_least
 from hubless.vectors.comparing import COSINE, comparison

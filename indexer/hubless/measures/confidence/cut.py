@@ -36,8 +36,8 @@ from hubless.vectors.arrays import F32, F64, Flags, check_between
 
 CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.75, -0.5)
 """The model that real sets have in common: a start for labelled pairs, and for versions without any."""
-_USUAL = 0.9
-"""Who calibrates is told if this cannot be promised."""
+_USUAL = ACCURACIES.index(0.9)
+"""The place of the accuracy of which who calibrates is told if it cannot be promised."""
 _DIGITS = 1e6
 """Thresholds are rounded down, so that the answer that made one reaches it in float32 and in databases, too."""
 _MOST_KNOWN = 8
@@ -283,13 +283,13 @@ class Cut:
         confidence = curve(leads)
         kept = [guaranteed_cut(confidence, right, accuracy, sure) for accuracy in ACCURACIES]
         cuts = (None if cut.threshold is None else floor(cut.threshold * _DIGITS) / _DIGITS for cut in kept)
-        more = kept[ACCURACIES.index(_USUAL)].more
+        more = kept[_USUAL].more
         return replace(self, curve=curve, pairs=len(leads), sure=sure, cuts=tuple(cuts), more=more)
 
     def told(self) -> Self:
         """Return the cut, and warn if labels cannot promise the usual accuracy."""
-        if self.cuts[ACCURACIES.index(_USUAL)] is None:
-            _log.warning(f"accuracy {_USUAL} cannot be promised: {self._kept(self.more)}")
+        if self.cuts[_USUAL] is None:
+            _log.warning(f"accuracy {ACCURACIES[_USUAL]} cannot be promised: {self._kept(self.more)}")
         return self
 
     def _kept(self, more: int) -> str:

@@ -6,13 +6,15 @@ that stops at its first failure needs no correction for many tests. The first co
 it is fixed before any outcome is seen, and a few wrong ones among the surest do not end all.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
-from math import ceil, log
+from math import ceil
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hubless.errors import InputError
+from hubless.measures.chance import binomial
 from hubless.vectors.arrays import I64, check_between
 
 ACCURACIES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)
@@ -25,6 +27,8 @@ _GROWTH = 0.1
 """Each count is so much above the one before."""
 _MOST_HOPED = 10
 """So many times the labels are thought of, at most, to say how many would do."""
+_MOST = 2**50
+"""More labels than anybody has."""
 _ROOM = 1.5
 """So many labels for each that the first test takes: then two of three queries may be answered from the start."""
 
@@ -105,17 +109,12 @@ def first_test(accuracy: float, sure: float, labels: int) -> int:
 
 def _least(wrong: int, accuracy: float, sure: float) -> int:
     """Return the least count that passes with so many wrong ones, 0 or 1."""
-    count = ceil(log(1 - sure) / log(accuracy) - 1e-9)
-    while not _passes(wrong, count, accuracy, sure):
-        count += 1
-    return count
+    return wrong + bisect_left(range(wrong, _MOST), True, key=lambda count: _passes(wrong, count, accuracy, sure))
 
 
 def _passes(wrong: int, count: int, accuracy: float, sure: float) -> bool:
     """Return whether so few wrong ones have a chance of at most 1 − sure, if 1 − accuracy of all such are wrong."""
-    from scipy.special import bdtr  # here, as it takes as long to import as all else
-
-    return bool(bdtr(wrong, count, 1 - accuracy) <= (1 - sure) * (1 + 1e-9))
+    return bool(binomial(wrong, count, 1 - accuracy).sum() <= (1 - sure) * (1 + 1e-9))
 
 
 def check_chance(name: str, value: float) -> None:

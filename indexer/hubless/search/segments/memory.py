@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.knn.augment import augmented_dim, folded_targets
 from hubless.knn.base import Found
 from hubless.search.bitmap import Bitmap

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.vectors.arrays import I64
 
 

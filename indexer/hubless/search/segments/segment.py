@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import VectorIndex
 from hubless.vectors.arrays import F32, I64, Flags, to_arrow

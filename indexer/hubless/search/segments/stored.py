@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import faiss
 import numpy as np
 
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.knn.exhaustive import stored
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.segments.memory import MemoryIndex

@@ -1,6 +1,6 @@
 """The targets of a collection: segments, without what is gone. Rows are numbered over what is left of all."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.forks import cached_property
+from hubless.kernels.forks import cached_property
 from hubless.kernels.reductions import merged
 from hubless.knn.base import Found
 from hubless.knn.exhaustive import in_turn
@@ -65,6 +65,11 @@ class Targets:
         missing = gone or [NO_ROWS] * len(segments)
         views = [SegmentView(segment, rows) for segment, rows in zip(segments, missing, strict=True)]
         return cls((*views, SegmentView(memory.segment)), memory, MatchesCache(0), StoredSegments(tuple(segments)))
+
+    def of_views(self, views: Iterable[SegmentView]) -> "Targets":
+        """Return targets of the same dimensions in other segments, without any in memory."""
+        some = list(views)
+        return Targets.of([view.segment for view in some], self.dim, [view.gone for view in some])
 
     def __len__(self) -> int:
         return self.numbers.count

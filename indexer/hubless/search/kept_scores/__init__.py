@@ -1,0 +1,1 @@
+"""Corrections of scores that a catalog keeps, and what they learn from."""
