@@ -98,7 +98,6 @@ def check_bank(
         related_to_targets=_rounded(related(some, others, seed) if enough else None),
         relative_length=_rounded(_relative_length(some, others)) if comparison(metric).takes_zero else None,
         coverage=_rounded(_coverage(once, targets, metric, seed)),
-        held_back=[],
     )
     if is_of_targets(record) and once.shape[0] >= _FEWEST and not bank_of_targets:
         raise InputError(bank.name, "example queries", f"{100 * record.among_targets:.0f} % targets. {_of_targets()}")
