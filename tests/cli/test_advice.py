@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from support import small
 from support.files import write_npy
-from support.size import RINGS, ROOT, code
+from support.size import RINGS, ROOT, code, tracked
 
 from hubless.cli import application
 from hubless.errors import how_to_install
