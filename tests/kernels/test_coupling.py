@@ -30,9 +30,10 @@ def test_sums_are_the_naive_ones_in_blocks_of_any_size(monkeypatch, block_size, 
         np.testing.assert_allclose(temperature * ours, temperature * theirs, rtol=0, atol=2e-6)
 
 
-def test_bank_query_whose_share_float32_does_not_hold_is_summed_exactly():
+@pytest.mark.parametrize("potential", [-97.0, -200.0])
+def test_bank_query_whose_share_float32_does_not_hold_is_summed_exactly(potential):
     bank, targets = normal(5, 4, seed=1, scale=0.5), normal(7, 4, seed=2, scale=0.5)
-    potentials = np.array([0.0, -200.0, 0.0, 0.0, 0.0])
+    potentials = np.array([0.0, potential, 0.0, 0.0, 0.0])
     found = coupled(bank, targets, 0.1, potentials)
     for ours, theirs in zip(found, expected(bank, targets, 0.1, potentials), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-4)

@@ -30,11 +30,12 @@ class TestSizesThatStraddleTheBlocks:
             temperature * found, naive.softmax_offsets(bank, targets, temperature), atol=1e-6, rtol=1e-6
         )
 
-    def test_log_sum_exp_with_potentials_is_the_naive_one(self, b, n):
+    @pytest.mark.parametrize(("temperature", "spread"), [(0.1, 5), (0.003, 60)])
+    def test_log_sum_exp_with_potentials_is_the_naive_one(self, b, n, temperature, spread):
         bank, targets = bank_and_targets(b, n)
-        potentials = 5 * np.random.default_rng(0).normal(size=b)
-        found = 0.1 * reductions.log_sum_exp(source(bank), source(targets), 0.1, potentials)
-        np.testing.assert_allclose(found, naive.softmax_offsets(bank, targets, 0.1, potentials), atol=1e-6)
+        potentials = spread * np.random.default_rng(0).normal(size=b)
+        found = temperature * reductions.log_sum_exp(source(bank), source(targets), temperature, potentials)
+        np.testing.assert_allclose(found, naive.softmax_offsets(bank, targets, temperature, potentials), atol=1e-6)
 
     def test_top_k_mean_is_the_naive_one(self, b, n):
         bank, targets = bank_and_targets(b, n)
