@@ -12,7 +12,7 @@ from hubless.corrections import prior, registered
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded import auto
 from hubless.corrections.folded.topic import find_topic
-from hubless.corrections.prior import TAKES_PRIOR, TargetPrior, as_prior
+from hubless.corrections.prior import TAKES_PRIOR, TargetPrior, as_prior, click_prior
 from hubless.corrections.traits import TargetTraits
 from hubless.errors import InputError, StorageError
 from hubless.kernels import similarities
@@ -139,6 +139,12 @@ def test_topic_is_looked_for_in_a_sample_of_the_targets_with_their_own_prior(mon
     rows = sampled_rows(80, 50)
     expected = find_topic(source(PROBLEM.bank), source(PROBLEM.targets[rows]), offsets("dbsn")[rows])
     assert fit("auto").details["linearity"] == pytest.approx(expected.linearity, abs=1e-4)
+
+
+@pytest.mark.parametrize("power", [0.3, 1.0])
+def test_target_that_comes_after_the_clicks_counts_as_one_without_any(power):
+    found = click_prior(np.array([40.0, 0, 3, 9]), power)
+    assert found.usual == pytest.approx(found.values[1])
 
 
 @pytest.mark.parametrize("method", sorted(set(CORRECTIONS) - set(TAKES_PRIOR)))

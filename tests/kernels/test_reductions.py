@@ -5,7 +5,7 @@ import pytest
 from support import naive
 from support.problems import normal, source
 
-from hubless.kernels import reductions, similarities
+from hubless.kernels import reductions, similarities, streaming
 from hubless.kernels.similarities import Factors, Recomputed
 from hubless.vectors.sources import StackedVectors
 
@@ -98,10 +98,11 @@ def test_shipped_block_sizes_give_the_naive_answers_too():
     np.testing.assert_allclose(found, naive.top_k_mean(bank, targets, 100), atol=1e-6)
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("rows", [7, 2048])
 @pytest.mark.parametrize("k", [1, 10, 128, 600])
-def test_top_k_of_a_large_bank_is_that_of_a_sorted_list(k):
+def test_top_k_of_a_large_bank_is_that_of_a_sorted_list(k, rows, monkeypatch):
     """Whole numbers: float32 is exact, and the k-th largest has many equals. 4,500 is no multiple of a block."""
+    monkeypatch.setattr(streaming, "BANK_ROWS", rows)
     rng = np.random.default_rng(k)
     bank, targets = (rng.integers(-2, 3, size=(rows, 24)).astype(np.float32) for rows in (4500, 70))
     expected = np.sort(targets @ bank.T, axis=1)[:, : -k - 1 : -1]

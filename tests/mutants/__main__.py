@@ -59,7 +59,11 @@ def main(wanted: list[str]) -> int:
             counts[found] += 1
             print(f"{fault.name:<15} {found:<9} {fault.file}: {fault.why}", flush=True)
         whole = {test for fault in faults for test in (*fault.beside, *fault.elsewhere)}
-        broken = [test for test, fails in zip(whole, pool.map(lambda test: fail([test], NOWHERE), whole), strict=True) if fails]
+        broken = [
+            test
+            for test, fails in zip(whole, pool.map(lambda test: fail([test], NOWHERE), whole), strict=True)
+            if fails
+        ]
     print(", ".join(f"{count} {found}" for found, count in counts.most_common()))
     if broken:
         print(f"these fail without any fault: {', '.join(sorted(broken))}")

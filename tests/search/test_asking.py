@@ -181,3 +181,12 @@ def test_occurrences_of_other_targets_are_refused(tmp_path):
     small.reseal(path)
     with pytest.raises(BundleDamaged, match=r"occurrence\.npy: has the shape \(2, 3\)"):
         hubless.open(tmp_path, "photos")
+
+
+def test_matches_from_before_a_change_are_refused_though_there_are_as_many_targets():
+    index = hubless.Index("none", "cosine").fit(None, PROBLEM.targets, payload=PAYLOAD)
+    matches = index.matches({"even": True})
+    index.remove([0])
+    index.add(PROBLEM.targets[:1], payload=PAYLOAD[:1])
+    with pytest.raises(InputError, match="filter: expected matches among the 120 targets, got among 120 before a"):
+        index.query(PROBLEM.queries, filter=matches)

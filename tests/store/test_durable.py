@@ -12,7 +12,7 @@ def test_all_of_a_version_is_synced_before_it_is_current(tmp_path, monkeypatch):
     synced, fsync = [], os.fsync
 
     def noted(descriptor):
-        synced.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")))
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink())
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", noted)
