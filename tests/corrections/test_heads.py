@@ -139,7 +139,7 @@ def test_limits_are_those_of_each_head_in_turn():
     rng = np.random.default_rng(0)
     queries = np.vstack([np.eye(1, 16, dtype=np.float32), PROBLEM.bank[:39]])
     heads = Heads(queries, *rng.normal(size=(2, 40)))
-    heads.reached[0] = np.median(PROBLEM.targets[:399, 0])  # that of a target, which is held
+    heads.reached[0], heads.most[0] = np.median(PROBLEM.targets[:399, 0]), -9  # that of a target, which is held
     expected = np.full(400, np.inf)
     for query, reached, most in zip(*vars(heads).values(), strict=True):
         expected = np.where(PROBLEM.targets @ query >= reached, np.minimum(expected, most), expected)
