@@ -1,10 +1,9 @@
 """NNN by a Faiss index over the bank: `python -m benchmarks.bank_index [--bank 10000 100000] [--folder F]`.
 
-Table A5 of its paper, from builds: for each `bank_index`, processor time of the build's offsets (the fit, and the
-offsets of all targets) beside that of `flat`, the share of the nearest bank queries that it finds, by the manifest, and
-R@1 of the version that was built. Queries and targets are made up, of low rank with hubs; or a folder has
-`queries.npy`, `targets.npy` and `gt.npy`, and bank and targets are these, jittered to a cosine of 0.9. Graphs of a
-large bank take longer to build than all else, and are left out.
+Table A5 of its paper, from builds: for each `bank_index`, processor time of the offsets beside that of `flat`, the
+share of the nearest bank queries that it finds, and R@1. Queries and targets are made up, of low rank with hubs; or
+jittered, from a folder of `queries.npy`, `targets.npy` and `gt.npy`. Graphs of a large bank take longest, and are left
+out.
 """
 
 import argparse

@@ -1,16 +1,16 @@
 """Confidence as a sign of right answers on real sets: `python -m benchmarks.confidence FOLDER …`.
 
 A folder holds `queries.npy`, `targets.npy` and `gt.npy` (the row of each query's right target), or all right pairs in
-`rel_q.npy` and `rel_t.npy`. Each set is split by the strict protocol (docs/lab.md), with seeds 0 to 9: the bank is the
-queries whose targets are not searched. With `user.npy` the users are split instead, and all targets are searched. No
-score sees a label; figures are means over the splits. Then 50, 100 and 200 test queries calibrate confidence for the
+`rel_q.npy` and `rel_t.npy`. Each set is split by the strict protocol (lab/docs/lab.md), with seeds 0 to 9: the bank is
+the queries whose targets are not searched. With `user.npy` the users are split instead, and all targets are searched.
+No score sees a label; figures are means over the splits. Then 50, 100 and 200 test queries calibrate confidence for the
 others, and cuts are tried: see `benchmarks.promises`.
 
 Absents are test queries without their right targets. Strangers are `oos.npy`, questions to which nothing fits; else, of
 a set by MiniLM, 200 queries of each other set by MiniLM that is given.
 
-Writes `docs/performance/confidence.json` and the plot in `docs/confidence.md`. Without folders it takes the numbers
-that are there. `python -m benchmarks.figures` fills the pages in.
+Writes `lab/docs/performance/confidence.json` and the plot in `lab/docs/confidence-measured.md`. Without folders it
+takes the numbers that are there. `python -m benchmarks.figures` fills the pages in.
 """
 
 import argparse
@@ -46,7 +46,7 @@ SEEDS = 10
 ENCODER, STRANGERS = "minilm", 200
 """Sets whose names have this come from one encoder, and so many queries of each are strangers to the others."""
 ROOT = Path(__file__).parents[1]
-KEPT = ROOT / "docs" / "performance" / "confidence.json"
+KEPT = ROOT / "lab" / "docs" / "performance" / "confidence.json"
 PLOT = ROOT / "docs" / "images" / "promises.svg"
 
 
@@ -182,7 +182,8 @@ def sentence(sets: Sequence[Mapping[str, Any]]) -> str:
     after, before = (100 * promises.means(counted, name)[0] for name in ("guaranteed", "cosine"))
     return (
         f"With {promises.LABELS} labels {len(counted)} real sets answer {after:.0f} % of the queries, and you are 90 % "
-        f"sure that 90 % are right; with a cut at the cosine, {before:.0f} % ([measured](docs/confidence.md))."
+        f"sure that 90 % are right; with a cut at the cosine, {before:.0f} % "
+        "([measured](lab/docs/confidence-measured.md))."
     )
 
 

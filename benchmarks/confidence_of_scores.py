@@ -8,7 +8,7 @@ The queries of the other half are the past ones, whose lists of 11 scores fit a 
 searched half say how it orders answers, by AUROC, beside the top score. Then 200 of these calibrate it for the rest,
 ten times.
 
-Writes `docs/performance/confidence_of_scores.json`. `python -m benchmarks.figures` fills `docs/confidence.md` in.
+Writes `lab/docs/performance/confidence_of_scores.json`. `python -m benchmarks.figures` fills the page in.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from hubless_demo.pairs import find_pairs, standard_library
 from hubless_lab.experiments.quality import auroc
 
 ROOT = Path(__file__).parents[1]
-KEPT = ROOT / "docs" / "performance" / "confidence_of_scores.json"
+KEPT = ROOT / "lab" / "docs" / "performance" / "confidence_of_scores.json"
 PACKAGES = Path("/var/lib/dpkg/status")
 DEPTH, MOST, SEEDS, TOKENS = 11, 1000, 3, 64
 WORD = re.compile(r"[a-z0-9]+")

@@ -1,6 +1,6 @@
 """Ranking quality with fewer dimensions: `python -m benchmarks.dimensions FOLDER [FOLDER ...]`.
 
-Folders are those of `benchmarks.real_sets`, and all sets follow the strict protocol (docs/lab.md). All vectors are
+Folders are those of `benchmarks.real_sets`, and all sets follow the strict protocol (lab/docs/lab.md). All vectors are
 reduced by the basis that a build fits on the query bank and the target bank. `first half` keeps the first half of the
 coordinates instead, as models do that are trained for it. The column `dims="auto"` is what a build chooses without
 labels, by the banks; R@1 is that of other queries. `¼, keep_full` has a quarter in the index, and whole vectors rank.

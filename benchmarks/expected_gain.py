@@ -10,7 +10,8 @@ one topic, a log by Zipf's law with copies, and one with paraphrases, as in `ben
 `hubless.diagnose`; the change of R@1 by `auto` is that of labelled queries, of a log by demand.
 
 Nothing is fitted: the constants of `hubless.diagnosing.held_out` are by hand, with room on both sides. Prints what came
-of each word, in Markdown. All is kept in `docs/performance/expected_gain.json`; without folders it prints what is kept.
+of each word, in Markdown. All is kept in `lab/docs/performance/expected_gain.json`; without folders it
+prints what is kept.
 """
 
 import argparse
@@ -39,7 +40,7 @@ OUTCOMES = ("< 1", "1 to 2", "> 2")
 WORDS = ("nothing", "some", "much", "unknown")
 LITTLE, MUCH = 1.0, 2.0
 """Points of R@1 that "nothing" stays below, and "much" is above."""
-KEPT = Path(__file__).parents[1] / "docs" / "performance" / "expected_gain.json"
+KEPT = Path(__file__).parents[1] / "lab" / "docs" / "performance" / "expected_gain.json"
 MADE_UP: Mapping[str, Mapping[str, Any]] = {
     "strong lean": {"spread": 4.0, "noise": 1.2, "lean": 8.0, "dim": 48},
     "slight lean": {"spread": 1.0, "noise": 1.2, "lean": 4.0, "dim": 48},

@@ -1,6 +1,6 @@
 """Gain of `auto` by the number of bank queries: `python -m benchmarks.few_queries FOLDER [FOLDER ...]`.
 
-Folders are those of `benchmarks.real_sets`, and all sets follow the strict protocol (docs/lab.md). Banks are random
+Folders are those of `benchmarks.real_sets`, and all sets follow the strict protocol (lab/docs/lab.md). Banks are random
 parts of the bank, drawn anew several times for each split, of 10, 20, 50, 100, 200 and all queries; the target bank is
 cut likewise. The last kind are the banks of one topic of `benchmarks.wrong_banks`. Two splits have all kinds, the
 others all of the bank only.

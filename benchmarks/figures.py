@@ -1,8 +1,9 @@
-"""Figures of the pages, from the measurements that docs/ keeps: `python -m benchmarks.figures`, and `--check`.
+"""Figures of the pages, from the measurements beside them: `python -m benchmarks.figures`, and `--check`.
 
 A figure in a page stands between two comments, `<!--= NAME -->86 %<!--/-->`. NAME is one of `NAMED`, or a place in a
-file of docs/ and a format: `performance/shards.json built.0.single .2f`. `*` in a place is each of a list, and a word
-before the format says what becomes of these: `min`, `max`, `mean` or `len`. The command fills all figures in.
+file of a folder `docs` and a format: `performance/shards.json built.0.single .2f`. `*` in a place is each of a list,
+and a word before the format says what becomes of these: `min`, `max`, `mean` or `len`. The command fills all figures
+in.
 """
 
 import argparse
@@ -40,15 +41,16 @@ from benchmarks import (
 from hubless_service.processes.workers import WORKER_BYTES
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = sorted({ROOT / "docs", *ROOT.glob("[a-z]*/docs"), *ROOT.glob("engines/*/docs")})
+PAGES = [ROOT / "README.md", *(page for folder in DOCS for page in sorted(folder.glob("*.md")))]
 MARK = re.compile(r"<!--= (?P<name>.*?) -->(?P<text>.*?)<!--/-->", re.DOTALL)
 OVER: dict[str, Callable[[Any], Any]] = {"min": np.min, "max": np.max, "mean": np.mean, "len": len}
 
 
 @cache
 def kept(file: str) -> Any:
-    """Return what a file of docs/ has."""
-    return json.loads((ROOT / "docs" / file).read_text("utf-8"))
+    """Return what a file beside the pages has."""
+    return json.loads(next(path for folder in DOCS if (path := folder / file).is_file()).read_text("utf-8"))
 
 
 def _sets() -> list[Any]:
@@ -112,11 +114,6 @@ def _sets_of(benchmark: Any) -> Any:
     return json.loads(benchmark.KEPT.read_text("utf-8"))["sets"]
 
 
-def _means_of(benchmark: Any) -> str:
-    head, rule, *_, auto, csls = benchmark.markdown(_sets_of(benchmark))
-    return _lines([head, rule, auto, csls])
-
-
 def _lines(lines: Iterable[str]) -> str:
     return "\n\n" + "\n".join(lines) + "\n\n"
 
@@ -157,8 +154,6 @@ NAMED: dict[str, Callable[[], str]] = {
     "table of gains": lambda: _lines(gains.markdown(_sets())),
     "table of few queries": lambda: _lines(few_queries.markdown(_sets_of(few_queries))),
     "table of query logs": lambda: _lines(query_logs.markdown(_sets_of(query_logs))),
-    "means of few queries": lambda: _means_of(few_queries),
-    "means of query logs": lambda: _means_of(query_logs),
     "table of dimensions": lambda: _lines(dimensions.markdown(_sets_of(dimensions))),
     "table of tenants": lambda: _lines(mixtures.markdown(_sets_of(mixtures))),
     "table of clicks": lambda: _lines(target_priors.markdown(_sets_of(target_priors))),

@@ -1,6 +1,6 @@
 """The figures of README.md: `python -m benchmarks.gains [--demo] [FOLDER ...]`.
 
-Folders are those of `benchmarks.real_sets`. All sets follow the strict protocol (docs/lab.md), so that they can be
+Folders are those of `benchmarks.real_sets`. All sets follow the strict protocol (lab/docs/lab.md), so that they can be
 compared. Banks have 100, 300, 1,000 queries and all that there are, each drawn anew for every split. `--demo` runs what
 the demo measures. All that is measured is kept in `docs/images/gains.json`. From there come the figures of the README
 (`python -m benchmarks.figures`), and both pictures in `docs/images`.

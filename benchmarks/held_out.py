@@ -8,7 +8,7 @@ hubness with the bank alone, each over as many queries as the way has:
 - `five parts`: each fifth is answered by a fit on the other four;
 - `all`: the bank is answered by the fit on all of it.
 
-Prints Markdown; keeps the mean differences from new queries in `docs/performance/held_out.json`.
+Prints Markdown; keeps the mean differences from new queries in `lab/docs/performance/held_out.json`.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
 
 SIZES, NEW, SEEDS, PARTS, DEPTH = (100, 300, 600, 1000, 2000), 1000, 2, 5, 10
-KEPT = Path(__file__).parents[1] / "docs" / "performance" / "held_out.json"
+KEPT = Path(__file__).parents[1] / "lab" / "docs" / "performance" / "held_out.json"
 SAID = {
     "half": "half of the bank, by a fit on the other half",
     "five parts": "each fifth of the bank, by a fit on the others",

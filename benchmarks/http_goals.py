@@ -1,9 +1,8 @@
 """A query over HTTP: `python -m benchmarks.http_goals [--part flat 100k 1m] [--catalog DIR]`.
 
 `wrk`, on the same machine, asks for ten hits by JSON with 512 numbers; the best of several runs. `library` is the same
-query in process, on one thread; `together` are its batches on all of them. `load` is that of the machine after a part:
-what others do beside it takes from workers. The index is what `auto` takes for a recall
-of 0.99. Goals are what the figures were meant to be.
+query in process, on one thread; `together` are its batches on all of them. `load` is that of the machine. The index is
+what `auto` takes for a recall of 0.99. Goals are what the figures were meant to be.
 """
 
 import argparse

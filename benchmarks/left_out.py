@@ -1,6 +1,6 @@
 """Methods that were tried and left out, beside `auto`: `python -m benchmarks.left_out [FOLDER ...]`.
 
-Folders are those of `benchmarks.real_sets`, and all sets follow the strict protocol (docs/lab.md).
+Folders are those of `benchmarks.real_sets`, and all sets follow the strict protocol (lab/docs/lab.md).
 
 - InvGC (Jin et al., EMNLP 2023): each target moves away from all others and from the bank queries, t − r·mean over x of
   (t·x)x for both, and gets length 1 again; r is 0.5, the best of 0.1, 0.3, 0.5 and 1 on these sets. It folds.

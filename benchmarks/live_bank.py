@@ -1,7 +1,7 @@
 """Live queries that mend a bank of one topic: `python -m benchmarks.live_bank FOLDER [FOLDER ...]`.
 
-Folders are those of `benchmarks.real_sets`. Strict protocol (docs/lab.md): half of the targets are the gallery, with
-the queries that test it. All other queries, and those of `bank.npy`, want nothing in the gallery. At most 2,000 of
+Folders are those of `benchmarks.real_sets`. Strict protocol (lab/docs/lab.md): half of the targets are the gallery,
+with the queries that test it. All other queries, and those of `bank.npy`, want nothing in the gallery. At most 2,000 of
 these, and at most four fifths, are live queries; the rest is the full bank. The collection begins with one topic of the
 full bank (`benchmarks.wrong_banks`). After n live queries the bank is made as `hubless bank` makes it: up to 200 are
 kept out as fresh ones, the others are thinned and make up 90 % of a mix with the old bank. `auto` is fitted, and the

@@ -31,7 +31,7 @@ from benchmarks.segments import tests_support
 from benchmarks.wrk import processor_seconds
 
 KIND, CONNECTIONS, TIMES, DEADLINE_MS = "flat", 64, 4.0, 500
-KEPT = Path(__file__).parents[1] / "docs" / "performance" / "overload.json"
+KEPT = Path(__file__).parents[1] / "lab" / "docs" / "performance" / "overload.json"
 SERVER, CLIENTS = 0, 1
 """Cores of those that this process may use."""
 RERANK = "/v1/rerank"

@@ -1,6 +1,6 @@
 """Print what the Python blocks of pages print: `python -m benchmarks.page_blocks [PAGE ...]`, such as `semantic-cache`.
 
-The blocks of a page run as one script. The lines that they print are kept in `docs/performance/page_blocks.json`.
+The blocks of a page run as one script. The lines that they print are kept in `lab/docs/performance/page_blocks.json`.
 """
 
 import argparse
@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-KEPT = ROOT / "docs" / "performance" / "page_blocks.json"
+KEPT = ROOT / "lab" / "docs" / "performance" / "page_blocks.json"
 BLOCK = re.compile(r"(?ms)^```python\n(.*?)^```$")
 
 
 def printed(page: str) -> list[str]:
     """Return the lines that the blocks of a page print."""
-    blocks = BLOCK.findall((ROOT / "docs" / f"{page}.md").read_text("utf-8"))
+    blocks = BLOCK.findall((ROOT / "lab" / "docs" / f"{page}.md").read_text("utf-8"))
     said = io.StringIO()
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(said):
         script = Path(folder, "blocks.py")
@@ -30,7 +30,7 @@ def printed(page: str) -> list[str]:
 
 
 def cache(lines: Sequence[str]) -> Iterator[str]:
-    """The table of docs/semantic-cache.md."""
+    """The table of lab/docs/semantic-cache.md."""
     yield "| threshold | hits, of 50 % that can be | budget broken |"
     yield "| --- | ---: | ---: |"
     for line in lines:

@@ -1,12 +1,11 @@
 """hubless beside others: `python -m benchmarks.peers [--targets 100000 1000000] [--real FOLDER] [--only NAME ...]`.
 
 All hold the same folded vectors `[t, −h]`, and each is asked with its cheapest setting that reaches the recall@10, on
-queries of which no build knows. `ms` is processor time of a single query, of one thread for libraries and of the server
-for databases, and time by the clock. `batch/s` are the queries of a processor second where a call takes many.
-`served ms` is processor time of an answer over their own network interface, to 8 connections: HTTP for hubless and
-Chroma, their own protocols for PostgreSQL, Redis and Milvus; libraries stand behind a minimal HTTP server. `build` is
-in processor seconds, `MB` all memory of the processes, `load` that of the machine at the end: what others do beside it
-can double a time. A dash is a recall that no setting reaches.
+queries of which no build knows. `ms` is processor time of a single query (one thread of a library, the server of a
+database), then time by the clock. `batch/s` are queries of a processor second where a call takes many. `served ms` is
+processor time of an answer over their own network interface, to 8 connections; libraries stand behind a minimal HTTP
+server. `build` is in processor seconds, `MB` all memory of the processes, `load` that of the machine, which can double
+a time. A dash is a recall that no setting reaches.
 """
 
 import argparse
@@ -221,7 +220,7 @@ def sentence(result):
     others = ", ".join(f"{name} {time:.2f}" for name, time in sorted(times.items(), key=lambda item: item[1]))
     return (
         f"Of {int(count):,} × {DIM} corrected vectors, at a recall@10 of {recall}, a query takes {ours:.2f} ms of "
-        f"processor time. The same vectors in others: {others} ([measured](docs/performance.md))."
+        f"processor time. The same vectors in others: {others} ([measured](lab/docs/performance.md))."
     )
 
 

@@ -2,7 +2,7 @@
 
 A folder holds `queries.npy`, `targets.npy`, `gt.npy` (the row of each query's right target), and perhaps `bank.npy`,
 a query bank from elsewhere. With `bank.npy`, all queries search all targets. Without it the strict protocol is used
-(docs/lab.md). Banks are cut at random to each size; under the strict protocol the target bank too. Everything is
+(lab/docs/lab.md). Banks are cut at random to each size; under the strict protocol the target bank too. Everything is
 repeated with seeds 0, 1, …. The error is the standard error over the seeds, or over the queries where nothing is
 random.
 

@@ -1,4 +1,4 @@
-"""docs/performance.md from results: `python -m benchmarks.report [NAME ...]`, and `--check` whether it is up to date.
+"""lab/docs/performance.md from results: `python -m benchmarks.report [NAME ...]`, and `--check`.
 
 Results of the named benchmarks are taken over from `benchmarks/results` into `docs/performance`, where they are kept
 under version control; the page is made of all that are there, in the words of the benchmarks' own docstrings.
@@ -28,7 +28,7 @@ ORDER = (
 )
 OURS = ("fastapi", "uvicorn")
 """Packages of the service, whose versions no figure depends on."""
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[1] / "lab" / "docs"
 PAGE, KEPT = DOCS / "performance.md", DOCS / "performance"
 INTRODUCTION = """# Performance
 
@@ -84,7 +84,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="fail if the page is another")
     given = parser.parse_args()
     if given.check:
-        sys.exit(None if PAGE.read_text() == page() else "docs/performance.md is not what its results say")
+        sys.exit(None if PAGE.read_text() == page() else "lab/docs/performance.md is not what its results say")
     take_over(given.names)
     PAGE.write_text(page())
 

@@ -52,7 +52,7 @@ def correct(
 
     Parameters
     ----------
-    address : such as `qdrant://localhost:6333/photos`; see docs/your-database.md
+    address : such as `qdrant://localhost:6333/photos`; see databases/docs/your-database.md
     query_bank : (b, d) example queries
     into : name of the correction, and of the column, field or vector that it is written to
     sync : give rows that came or changed since an offset by the fit that is stored in the database; takes no query bank

@@ -43,7 +43,7 @@ def test_refresh_in_sql_gives_new_rows_the_offsets_of_the_stored_fit(table, opti
 
 def test_rows_are_boosted_as_the_page_says(table):
     lines = correct(table).query
-    page = (Path(__file__).parents[2] / "docs" / "your-database.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "databases" / "docs" / "your-database.md").read_text("utf-8")
     boost = page.partition("```sql\nUPDATE")[2].partition("```")[0].replace("512", "16").replace("513", "17")
     before = table.ask(lines, stores.QUERIES[0])
     with table.client() as client:

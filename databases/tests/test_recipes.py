@@ -1,4 +1,4 @@
-"""The recipes of docs/your-database.md for databases that need no adapter, as they stand there."""
+"""The recipes of databases/docs/your-database.md for databases that need no adapter, as they stand there."""
 
 import importlib.util
 import json
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support import stores
 
-PAGE = Path(__file__).parents[2] / "docs" / "your-database.md"
+PAGE = Path(__file__).parents[2] / "databases" / "docs" / "your-database.md"
 RECIPES = re.findall(r"<!-- not run: databases/tests runs it -->\n\n```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
 
 

@@ -17,7 +17,8 @@ from hubless.encoders import load_encoder
 from hubless.encoders.endpoint import EndpointDescription
 from hubless.errors import EncoderFailed, InputError
 
-PAGE = (Path(__file__).parents[2] / "docs" / "encoders.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = "".join((ROOT / page).read_text("utf-8") for page in ("docs/encoders.md", "encoders/docs/models.md"))
 REAL = importlib.util.find_spec("sentence_transformers") is not None
 PACKAGE = """
 import numpy as np

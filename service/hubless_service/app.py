@@ -8,7 +8,9 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
+from operator import setitem
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +24,13 @@ from hubless.errors import how_to_install
 from hubless.kernels.pools import start_all
 from hubless_service import openapi
 from hubless_service.access.attempts import Attempts
-from hubless_service.access.authentication import Authenticate, KeyCheck
+from hubless_service.access.authentication import METRICS, PUBLIC, Authenticate, KeyCheck
 from hubless_service.access.keys import Keys
 from hubless_service.gauges import ServedGauges
 from hubless_service.http import heavy, problems
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.middleware import Observer, ObserveRequests
-from hubless_service.processes.shared import Shared
+from hubless_service.processes.shared import Shared, alone
 from hubless_service.routes import (
     analysis,
     bank,
@@ -134,15 +136,15 @@ def create_app(
     shared: Shared | None = None,
 ) -> FastAPI:
     """Make the service. If it is not the `first` worker, it takes no request before that one and itself have loaded."""
-    shared = shared or Shared()
+    shared = shared or alone()
     if engine is None:
         source = CatalogSource(settings.folder, settings.encoders)
         if settings.address is not None:
             source = RemoteSource(settings.address, settings.folder, settings.poll_seconds, settings.encoders)
-        engine = SearchService(source, settings)
+        engine = SearchService(source, settings, Metrics(shared))
     tracing = tracing or _tracing()
     keys = Keys(settings)
-    metrics = Metrics(shared)
+    metrics = engine.metrics
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -151,8 +153,8 @@ def create_app(
         asyncio.get_running_loop().set_default_executor(working := ThreadPoolExecutor(_THREADS, "work"))
         start_all(working, _THREADS)
         watching = asyncio.create_task(keys.watch())
-        engine.start(on_loaded=shared.loaded.rise if first else lambda: None)
-        while not (first or engine.draining or (shared.loaded.value and not engine.shelf.loading)):
+        engine.start(on_loaded=partial(setitem, shared.loaded, shared.slot, 1) if first else lambda: None)
+        while not (first or engine.draining or (any(shared.loaded) and not engine.shelf.loading)):
             await asyncio.sleep(_LOOK_SECONDS)
         yield
         watching.cancel()
@@ -177,19 +179,18 @@ def create_app(
         # not included as routers, in which FastAPI looks for the route twice
         routes=[route for router in ROUTERS for route in router.routes],
     )
-    app.state.hubless = AppState(settings, engine, metrics)
+    app.state.hubless = AppState(settings, engine)
     page_routes.install_docs(app)
     page_routes.install_console(app)
     problems.install(app)
     metrics.live.register(ServedGauges(engine))
     metrics.queue = lambda: engine.waiting
-    engine.report_to(metrics)
     observer = Observer(metrics, tracing)
     check = None
     # around the routes; the last one added is the outermost
     if keys.wanted:
         attempts = Attempts(settings.max_wrong_keys)
-        check = KeyCheck(keys, attempts, metrics.failed_keys, metrics_public=settings.metrics_public)
+        check = KeyCheck(keys, attempts, metrics.failed_keys, PUBLIC | {METRICS} if settings.metrics_public else PUBLIC)
         app.add_middleware(Authenticate, check=check)
     if settings.origins:
         app.add_middleware(
@@ -200,7 +201,7 @@ def create_app(
             expose_headers=CORS_EXPOSED,
         )
     app.add_middleware(ObserveRequests, observer=observer)
-    app.queries = QuickQueries(app, observer, check, origins=bool(settings.origins))
+    app.queries = QuickQueries(app, observer, check, bool(settings.origins))
     return app
 
 
@@ -227,9 +228,7 @@ def _begun(work: Callable[[], None]) -> threading.Thread:
 async def _join(threads: Iterable[threading.Thread]) -> None:
     """Wait until all threads have ended, or the time is over; the event loop does other work meanwhile."""
     ends = monotonic() + _END_SECONDS
-    left = [thread for thread in threads if thread.is_alive()]
-    while left and monotonic() < ends:
+    while (left := sorted(thread.name for thread in threads if thread.is_alive())) and monotonic() < ends:
         await asyncio.sleep(_LOOK_SECONDS / 5)
-        left = [thread for thread in left if thread.is_alive()]
     if left:
-        _log.warning("stopping without %s, still at work", ", ".join(sorted(thread.name for thread in left)))
+        _log.warning("stopping without %s, still at work", ", ".join(left))

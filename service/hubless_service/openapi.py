@@ -6,8 +6,7 @@ from fastapi import Depends, Query, Security
 from fastapi.security import APIKeyHeader, HTTPBearer
 from pydantic import TypeAdapter
 
-from hubless_service.http import problems
-from hubless_service.http.answers import ProblemAnswer, meanings
+from hubless_service.http import answers, problems, score_answers
 from hubless_service.http.arrow import ARROW, ARROW_FILE
 from hubless_service.http.requests import BINARY, JSON, RequestModel
 from hubless_service.http.values import FILTERS, REFERENCE, Json
@@ -37,15 +36,23 @@ KEY_SCHEMES = [
 
 
 def route(
-    summary: str, answer: Any, *codes: str, also: dict[int | str, Json] | None = None, public: bool = False
+    summary: str,
+    answer: Any,
+    *codes: str,
+    also: dict[int | str, Json] | None = None,
+    public: bool = False,
+    **options: Any,
 ) -> Json:
-    """Document a route: its answer, and the problems that it and any route may have. `also`: other responses."""
+    """Document a route: its answer, and the problems that it and any route may have. `also`: other responses.
+
+    Other options are FastAPI's own.
+    """
     guard = () if public else ("unauthenticated", "too_many_wrong_keys")
     by_status: dict[int, list[str]] = {}
     for code in dict.fromkeys([*codes, *EDGE, *guard]):
         by_status.setdefault(problems.PROBLEM_TYPES[code].status, []).append(code)
     refusals = {status: _problems(status, by_status[status]) for status in sorted(by_status)}
-    made: Json = {"summary": summary, "responses": {**(also or {}), **refusals}}
+    made: Json = {"summary": summary, "responses": {**(also or {}), **refusals}, **options}
     return made if answer is None else made | {"response_model": answer}
 
 
@@ -65,8 +72,8 @@ def other_bodies(url: type[RequestModel], binary: str = "", arrow: str = "", fil
 def complete(document: Json) -> Json:
     """Add the components that FastAPI does not see."""
     schemas = document["components"]["schemas"]
-    schemas |= {**FILTERS, "ProblemAnswer": TypeAdapter(ProblemAnswer).json_schema()}
-    for name, texts in meanings().items():
+    schemas |= {**FILTERS, "ProblemAnswer": TypeAdapter(answers.ProblemAnswer).json_schema()}
+    for name, texts in {**answers.meanings(answers), **answers.meanings(score_answers)}.items():
         for member, text in texts.items() if name in schemas else ():
             schemas[name]["properties"][member]["description"] = text
     for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own, which are never sent

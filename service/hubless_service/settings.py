@@ -125,35 +125,35 @@ class Settings(BaseSettings):
     """Log lines as text, or as JSON with one object a line."""
 
     # limits that no variable changes, here as several rooms share them
-    usual_limit: ClassVar[int] = 10
-    max_limit: ClassVar[int] = 1000
-    max_batch: ClassVar[int] = 1000
-    max_waiting: ClassVar[int] = 2000
-    receive_seconds: ClassVar[float] = 20
+    usual_limit: ClassVar = 10
+    max_limit: ClassVar = 1000
+    max_batch: ClassVar = 1000
+    max_waiting: ClassVar = 2000
+    receive_seconds: ClassVar = 20
     """For a client to send the head, or the body, or to take 64 KiB of an answer."""
-    keep_alive_seconds: ClassVar[int] = 620
+    keep_alive_seconds: ClassVar = 620
     """More than proxies keep an idle connection: nginx and AWS do so for 60 s, Google for 600 s."""
-    query_sample_days: ClassVar[int] = 30
-    max_depth: ClassVar[int] = 5000
-    max_write_points: ClassVar[int] = 1000
-    max_added: ClassVar[int] = 50_000
-    max_bank_queries: ClassVar[int] = 50_000
-    max_lists: ClassVar[int] = 10
-    max_batch_hits: ClassVar[int] = 100_000
-    max_batch_numbers: ClassVar[int] = 4_000_000
-    max_batch_filter_values: ClassVar[int] = 50_000
-    max_pixels: ClassVar[int] = 2048
-    max_text: ClassVar[int] = 10_000
-    max_query_bytes: ClassVar[int] = 2 * MIB
-    max_timeout_ms: ClassVar[int] = 60_000
-    max_together: ClassVar[int] = 256
-    openmp_threads: ClassVar[int] = 1
-    max_head_bytes: ClassVar[int] = 64 * KIB
-    max_headers: ClassVar[int] = 100
-    max_pipelined: ClassVar[int] = 16
-    encoder_threads: ClassVar[int] = 4
-    max_connections: ClassVar[int] = 4096
-    max_sampled: ClassVar[int] = min(SIZE, max_bank_queries)
+    query_sample_days: ClassVar = 30
+    max_depth: ClassVar = 5000
+    max_write_points: ClassVar = 1000
+    max_added: ClassVar = 50_000
+    max_bank_queries: ClassVar = 50_000
+    max_lists: ClassVar = 10
+    max_batch_hits: ClassVar = 100_000
+    max_batch_numbers: ClassVar = 4_000_000
+    max_batch_filter_values: ClassVar = 50_000
+    max_pixels: ClassVar = 2048
+    max_text: ClassVar = 10_000
+    max_query_bytes: ClassVar = 2 * MIB
+    max_timeout_ms: ClassVar = 60_000
+    max_together: ClassVar = 256
+    openmp_threads: ClassVar = 1
+    max_head_bytes: ClassVar = 64 * KIB
+    max_headers: ClassVar = 100
+    max_pipelined: ClassVar = 16
+    encoder_threads: ClassVar = 4
+    max_connections: ClassVar = 4096
+    max_sampled: ClassVar = min(SIZE, max_bank_queries)
     """Live queries that a bank may wait for: as many as a query sample keeps, and as a bank may have."""
 
     @property

@@ -22,7 +22,7 @@ from hubless.store.query_sample import SampleWriter
 from hubless_service.access.keys import Keys
 from hubless_service.needs import unmet
 from hubless_service.observing.logs import configure
-from hubless_service.processes.shared import Shared
+from hubless_service.processes.shared import Shared, alone
 from hubless_service.processes.signals import Signals
 from hubless_service.processes.workers import supervise, with_workers
 from hubless_service.settings import KEY_SETTINGS, SECRETS, Settings, is_loopback
@@ -61,7 +61,7 @@ def start(options: Mapping[str, Any], *, announce_json: bool) -> None:
         signals.install(once=settings.workers == 1)
         _announce(settings, listener, open_to_all=open_to_all, as_json=announce_json)
         if settings.workers == 1:
-            _work(settings, listener, signals, Shared())
+            _work(settings, listener, signals, alone())
         else:
             supervise(settings, listener, signals, _work)
 
@@ -130,7 +130,7 @@ def _work(settings: Settings, listener: socket.socket, signals: Signals, shared:
     lines = configure(settings.log_level, settings.log_format)
     share_python()
     app = create_app(settings, first=first, shared=shared)
-    lines.on_drop = app.state.hubless.metrics.dropped.inc
+    lines.on_drop = app.state.hubless.engine.metrics.dropped.inc
     server = HttpServer(app, signals, on_stopped=leave)
     server.run([listener])
     raise SystemExit(FAILED)  # as it has not begun

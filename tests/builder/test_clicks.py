@@ -278,46 +278,6 @@ def test_one_client_moves_no_target():
     np.testing.assert_array_equal(flooded.offsets, once.offsets)
 
 
-@pytest.mark.parametrize(
-    ("clicks", "more", "message"),
-    [
-        (PAIRS, {"target_prior": POPULAR}, "target prior: expected none beside clicks"),
-        (PAIRS, {"live_queries": TESTS}, "strength: expected none beside clicks"),
-        (PAIRS, {"fit_by": "kind", "payload": {"kind": IDS}}, "fit_by: expected none beside clicks"),
-        (PAIRS.slice(0, 19), {}, "clicks: expected those of at least 20 different queries, got of 19"),
-        (PAIRS.drop_columns(["query"]), {}, "clicks: expected a table with a column query, got target"),
-        (PAIRS.set_column(1, "target", pa.array(["x"] * 500)), {}, "clicks: expected some on targets that are there"),
-        (
-            PAIRS.set_column(1, "target", pa.array(CLICKED)),
-            {},
-            "clicks, column target, entry 0: expected the id of a",
-        ),
-        (PAIRS.append_column("count", pa.array([0] * 500)), {}, "clicks, column count, row 0: expected a number above"),
-        (PAIRS.append_column("client", pa.array(["c"] * 500)), {}, "client: expected at least 10 clients"),
-        (
-            "clickd",
-            {},
-            "clicks: expected a file, a folder of the query sample, or a column of the query bank, got clickd",
-        ),
-        (PAIRS, {"bank": None}, "query bank: expected example queries"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused_with_its_reason(clicks, more, message):
-    with pytest.raises(InputError, match=message):
-        fit(clicks, **more)
-
-
-def test_file_of_texts_without_a_column_is_refused_as_a_table_is(tmp_path):
-    (tmp_path / "clicks.csv").write_text("query,tgt\n0,1\n")
-    with pytest.raises(InputError, match="clicks: expected a table with a column target, got query, tgt"):
-        fit(tmp_path / "clicks.csv")
-
-
-def test_correction_that_takes_no_prior_is_refused():
-    with pytest.raises(InputError, match="clicks: expected none with this correction"):
-        hubless.Index("csls", metric="cosine").fit(BANK, VECTORS, ids=IDS, clicks=PAIRS)
-
-
 def prior_of(record):
     return click_prior(np.bincount(CLICKED, minlength=TARGETS).astype(float), POWERS[record.chosen])
 
@@ -356,6 +316,7 @@ def test_new_clicks_choose_anew_over_a_refit(tmp_path, chosen, given):
     hubless.build(tmp_path, "c", VECTORS, BANK, ids=IDS, target_prior=POPULAR[::-1].copy(), index="flat")
     manifest = hubless.refit(tmp_path, "c", bank, clicks=clicks)
     found = hubless.open(tmp_path, "c")
+    assert manifest.collection == "c"
     assert (manifest.clicks, manifest.target_prior) == (chosen.manifest.clicks, chosen.manifest.target_prior)
     np.testing.assert_allclose(found.offsets, chosen.offsets, atol=1e-5)
 

@@ -119,13 +119,3 @@ def test_log_of_a_deleted_collection_takes_no_write_though_there_is_another_of_i
         create(catalog.path, "notes", **SETTINGS)
     assert hubless.open(catalog.path, "notes").count == 0
     assert not (home / "log.sqlite").exists()
-
-
-WRONG = [{"dim": 0}, {"dim": 65_537}, {"metric": "l2"}, {"id_type": "uuid"}, {"payload_schema": {"a": "text"}}]
-
-
-@pytest.mark.parametrize("change", WRONG)
-def test_wrong_setting_is_named_and_nothing_is_created(tmp_path, change):
-    with pytest.raises(InputError, match=f"^{next(iter(change))}"):
-        create(tmp_path, "notes", **{**SETTINGS, **change})
-    assert not (tmp_path / "notes").exists()

@@ -62,6 +62,8 @@ def test_build_reduces_everything_by_the_largest_second_moments(catalog):
     assert (opened.dim, opened.stored_dim, opened.manifest.dims) == (D, K, K)
     assert opened.vectors(np.arange(3)).shape == (3, K)
     assert_answers_as_the_formula_says(opened, GIVEN.targets[:OLD], GIVEN.bank, GIVEN.targets[:OLD], IDS[:OLD])
+    again = opened.query(opened.point("t50", vector=True).vector, 4, strength=0.0).ids[0]
+    assert again == ["t50", *opened.query(ids=["t50"], limit=3).ids[0]]
 
 
 def test_target_bank_takes_the_place_of_the_targets_in_the_basis():
@@ -70,21 +72,6 @@ def test_target_bank_takes_the_place_of_the_targets_in_the_basis():
     basis = fit_basis(recipe, *(ArrayVectors(side, "side") for side in sides))
     want = directions(GIVEN.bank, GIVEN.target_bank)
     np.testing.assert_allclose(basis.directions @ basis.directions.T, want @ want.T, atol=1e-4)
-
-
-def test_targets_that_are_added_saved_and_merged_are_reduced_by_the_same_basis(tmp_path):
-    index = build(tmp_path, dims=K, correction="csls")
-    before = index.parts.basis
-    index.add(GIVEN.targets[OLD:], ids=IDS[OLD:])
-    index.remove(["t0"])
-    index.save(tmp_path, "c")
-    opened = hubless.open(tmp_path, "c")
-    assert before.same_as(opened.parts.basis)
-    own = opened.query(ids=["t350"], limit=3)
-    again = opened.query(opened.point("t350", vector=True).vector, 4, strength=0.0)
-    assert again.ids[0][0] == "t350"
-    assert own.ids[0] == again.ids[0][1:]
-    assert opened.count == len(IDS) - 1
 
 
 def test_refit_keeps_the_basis_and_takes_banks_of_either_size(tmp_path):
@@ -129,12 +116,6 @@ def test_auto_leaves_out_dimensions_that_hold_nothing_and_keeps_those_that_matte
     assert kept(even.targets, even.bank) > D / 2
 
 
-@pytest.mark.parametrize("dims", [D, D + 1, 0, -1])
-def test_dims_that_leave_nothing_out_are_refused(dims):
-    with pytest.raises(InputError, match="dims"):
-        hubless.Index("csls", "cosine", dims=dims).fit(GIVEN.bank, GIVEN.targets)
-
-
 def test_missing_or_wrong_basis_is_damage(tmp_path):
     opened = build(tmp_path, dims=K, correction="csls")
     np.save(small.path_of(opened.parts.folder, "basis.npy"), np.zeros((D, K - 1), np.float32))
@@ -142,21 +123,13 @@ def test_missing_or_wrong_basis_is_damage(tmp_path):
         hubless.open(tmp_path, "c", hashes=False)
 
 
-def test_job_reduces_new_targets_by_the_basis_of_its_first_version(tmp_path):
+def test_job_keeps_the_basis_of_its_first_version_and_takes_no_other_number_of_dimensions(tmp_path):
     path = jobs.write(tmp_path / "job", dims=K)
-    hubless.reindex(path, catalog=tmp_path / "catalog")
-    first = hubless.open(tmp_path / "catalog", jobs.NAME)
-    assert (first.dim, first.stored_dim) == (jobs.DIM, K)
-    jobs.write_targets(tmp_path / "job" / "items" / "c.parquet", jobs.names(60, 66), title=["new"] * 6)
-    hubless.reindex(path, catalog=tmp_path / "catalog")
-    second = hubless.open(tmp_path / "catalog", jobs.NAME)
-    assert second.count == 66
-    assert first.parts.basis.same_as(second.parts.basis)
-    new = jobs.vector("item-63")
-    stored = second.point("item-63", vector=True).vector
-    np.testing.assert_allclose(stored, first.parts.basis.reduced(unit(new[np.newaxis]))[0], atol=1e-5)
-    hubless.reindex(path, catalog=tmp_path / "catalog", full=True)
-    assert first.parts.basis.same_as(hubless.open(tmp_path / "catalog", jobs.NAME).parts.basis)
+    bases = []
+    for full in (False, True):
+        hubless.reindex(path, catalog=tmp_path / "catalog", full=full)
+        bases.append(hubless.open(tmp_path / "catalog", jobs.NAME).parts.basis)
+    assert bases[0].same_as(bases[1])
     with pytest.raises(InputError, match="dims"):
         hubless.reindex(jobs.rewrite(tmp_path / "job", dims=K - 1), catalog=tmp_path / "catalog")
 
@@ -209,30 +182,18 @@ def test_index_of_fewer_dimensions_ranks_as_one_of_all_does(index, correction):
     np.testing.assert_allclose(kept.scores[:, 0], whole.scores[:, 0], atol=2e-3)
 
 
-def test_writes_merges_and_new_fits_keep_whole_vectors(kept):
-    index = hubless.open(kept, "c")
-    index.add(GIVEN.targets[OLD:], ids=IDS[OLD:], payload={"parity": [0] * (len(IDS) - OLD)})
-    index.remove(["t0"])
-    asked = {"limit": 10, "parameters": {"exact": True}}
-    before = index.query(GIVEN.queries, **asked)
-    index.save(kept, "grown")
-    opened = hubless.open(kept, "grown")
-    assert opened.manifest.grown == len(IDS) - OLD or opened.manifest.grown == 0
-    found = opened.query(GIVEN.queries, **asked)
-    assert found.ids == before.ids
-    np.testing.assert_allclose(opened.point("t350", vector=True).vector, unit(GIVEN.targets)[350], atol=1e-6)
-    index.query(ids=["t350"], limit=3)
-    hubless.refit(kept, "grown", GIVEN.queries, append=True, progress=False)
-    again = hubless.open(kept, "grown")
+def test_new_fit_keeps_whole_vectors(kept):
+    hubless.open(kept, "c").save(kept, "again")
+    hubless.refit(kept, "again", GIVEN.queries, append=True, progress=False)
+    again = hubless.open(kept, "again")
     assert (again.manifest.dims, again.manifest.index.candidates, again.stored_dim) == (3, 50, D)
-    want = CORRECTIONS["csls"]().fit(unit(np.vstack([GIVEN.bank, GIVEN.queries])), unit(GIVEN.targets))
-    offsets = want.offsets(unit(again.vectors(np.arange(again.count))))
+    np.testing.assert_allclose(again.point("t250", vector=True).vector, unit(GIVEN.targets)[250], atol=1e-6)
+    few = unit(GIVEN.targets[:OLD])
+    offsets = CORRECTIONS["csls"]().fit(unit(np.vstack([GIVEN.bank, GIVEN.queries])), few).offsets(few)
     np.testing.assert_allclose(again.offsets, offsets - offsets.mean(), atol=1e-5)
 
 
 def test_keep_full_says_what_it_needs(tmp_path):
-    with pytest.raises(InputError, match="keep_full: expected dims beside it"):
-        hubless.Index("csls", "cosine", keep_full=True)
     with pytest.raises(InputError, match="dims: expected keep_full beside it"):
         create(tmp_path, "c", dim=D, metric="cosine", id_type="string", dims=K)
     with pytest.raises(InputError, match="keep_full: expected none, as the engine is"):

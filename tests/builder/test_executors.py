@@ -77,14 +77,6 @@ def test_a_place_that_does_not_see_the_catalog_is_named(shared):
         over_shards(source, work.sums, along)
 
 
-@pytest.mark.parametrize("name", ["dask", "processes:2", "ray:8", "ray://", "ray://host"])
-def test_unknown_executors_are_refused(tmp_path, name):
-    targets, bank, _ = work.vectors()
-    with pytest.raises(InputError, match="executor: expected"):
-        hubless.build(tmp_path, "all", targets, bank, executor=name)
-    assert not list(tmp_path.iterdir())
-
-
 def test_ray_without_its_package_says_which_line_brings_it(tmp_path, monkeypatch):
     monkeypatch.undo()  # the stand-in
     monkeypatch.setattr(errors, "entry_points", lambda **_: ())

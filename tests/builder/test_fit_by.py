@@ -119,18 +119,6 @@ class TestLaterTargets:
         np.testing.assert_allclose(index.offsets[-3], alone.correction().offsets(self.NEW[:1])[0], atol=2e-5)
         assert np.abs(index.offsets[-2:]).max() < TINY
 
-    def test_fit_is_the_same_after_it_was_saved(self, tmp_path):
-        index = hubless.Index(metric="dot").fit(asked(), TARGETS, payload=PAYLOAD, fit_by="tenant")
-        index.save(tmp_path, "c")
-        again = hubless.open(tmp_path, "c")
-        for each in (index, again):
-            each.add(self.NEW, ids=[900, 901, 902], payload={"tenant": ["b", "a", "b"]})
-        np.testing.assert_array_equal(again.offsets, index.offsets)
-        again.save(tmp_path, "c")
-        merged = hubless.open(tmp_path, "c")
-        np.testing.assert_array_equal(np.sort(merged.offsets), np.sort(index.offsets))
-        assert merged.manifest.fit_by == "tenant"
-
     def test_offsets_of_vectors_alone_are_refused(self, tmp_path):
         with pytest.raises(InputError, match="fit_by: expected the group of each target"):
             build(tmp_path).correction().offsets(self.NEW)
@@ -198,26 +186,3 @@ def test_databases_are_corrected_by_one_fit(tmp_path):
     build(tmp_path)
     with pytest.raises(InputError, match=r"collection: expected one fit for all rows, .* got fits by tenant"):
         hubless.publish(hubless.open(tmp_path, "c"), "qdrant://127.0.0.1:1/photos")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"correction": "none"}, "fit_by: expected a correction that folds into offsets, such as auto, got none"),
-        ({"correction": "ls"}, "fit_by: expected a correction that folds into offsets, such as auto, got ls"),
-        ({"target_prior": np.ones(290)}, "fit_by: expected none beside a target prior"),
-        ({"correction": "dbsn", "target_bank": TARGETS}, "fit_by: expected none beside a target bank"),
-        ({"fit_by": "tennant"}, "payload: expected a column tennant, .* got tenant, price"),
-        ({"fit_by": "price"}, "payload, column price: expected texts, whole numbers or booleans"),
-        ({"query_bank": BANK}, "payload of the query bank: expected a column tenant, .* got no columns"),
-        (
-            {"query_bank": asked(tenants=np.full(len(BANK), "x"))},
-            "query bank, column tenant: expected groups that have targets, such as '7', 'a', 'b', got 'x'",
-        ),
-    ],
-)
-def test_mistakes_are_named(tmp_path, options, message):
-    given = {"query_bank": asked(), "payload": PAYLOAD, "fit_by": "tenant", **options}
-    with pytest.raises(InputError, match=message):
-        hubless.build(tmp_path, "c", TARGETS, given.pop("query_bank"), metric="dot", **given)
-    assert not (tmp_path / "c" / "CURRENT").exists()

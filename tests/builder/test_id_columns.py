@@ -5,12 +5,9 @@ import json
 import numpy as np
 import pytest
 from support import small
-from support.files import write_npy, write_parquet
-from typer.testing import CliRunner
+from support.files import write_parquet
 
 import hubless
-from hubless.cli.application import app
-from hubless.errors import InputError
 
 NAMES = [f"img-{row}" for row in range(small.COUNT)]
 BANK = small.query_bank()
@@ -40,28 +37,6 @@ def test_column_of_the_payload_has_the_ids(tmp_path):
     assert fit(small.targets(), ids="image_id", payload=tmp_path / "p.csv").ids(np.array([7])) == ["img-7"]
 
 
-@pytest.mark.parametrize(
-    ("column", "told"),
-    [
-        ("image", r"ids: expected a file ending in \.npy, .*or a column: image_id, title.*, got image"),
-        ("twice", r"ids \(column twice\): expected an id for each target, each once, got 'x' in rows 0 and 1"),
-        ("gap", r"ids \(column gap\), row 5: expected an id for each row, got none"),
-    ],
-)
-def test_column_that_cannot_be_the_ids_is_refused(tmp_path, column, told):
-    gap = [*NAMES[:5], None, *NAMES[6:]]
-    path = write_parquet(
-        tmp_path / "t.parquet", small.targets(), image_id=NAMES, title=NAMES, twice=["x"] * small.COUNT, gap=gap
-    )
-    with pytest.raises(InputError, match=told):
-        fit(path, ids=column)
-
-
-def test_without_columns_the_name_is_no_column(tmp_path):
-    with pytest.raises(InputError, match="or a column, but there is none, got image_id"):
-        fit(write_npy(tmp_path / "t.npy", small.targets()), ids="image_id")
-
-
 def test_job_takes_a_column_and_notices_another_one(tmp_path):
     for number in (2, 10):
         write_parquet(
@@ -84,12 +59,3 @@ def test_job_takes_a_column_and_notices_another_one(tmp_path):
     assert job("image_id").manifest is None
     assert job("other").manifest.job.gone == 80
     assert hubless.open(tmp_path / "catalog", "photos").row("10-other-img-3") is not None
-
-
-def test_command_takes_a_column(tmp_path, parquet):
-
-    np.save(tmp_path / "bank.npy", BANK)
-    words = ["build", "--catalog", tmp_path / "catalog", "--collection", "photos", "--targets", parquet]
-    words += ["--query-bank", tmp_path / "bank.npy", "--ids", "image_id", "--correction", "none"]
-    assert CliRunner().invoke(app, list(map(str, words))).exit_code == 0
-    assert hubless.open(tmp_path / "catalog", "photos").ids(np.array([3])) == ["img-3"]

@@ -102,40 +102,12 @@ def fit(targets, **more):
     return hubless.Index("none", "cosine").fit(small.query_bank(), targets, **more)
 
 
-@pytest.mark.parametrize(
-    ("ids", "told"),
-    [
-        ([*IDS[1:], "x"], "payload, id: expected a row for the id of each target; .*, got none for 't0'$"),
-        ([*IDS[::-1], "x"], "payload, id, row 40: expected the id of a target; .*, got 'x'$"),
-        (
-            [*IDS[:0:-1], "t1"],
-            "payload, id: expected each id once; if these are no ids, rename .*, got 't1' in rows 38",
-        ),
-        (NUMBERS, "payload, id: expected a row for the id of each target; .*, got none for 't0' and 39 more$"),
-        ([0.5] * COUNT, "payload, column id, row 0: expected strings, or whole numbers"),
-    ],
-)
-def test_ids_of_payload_that_are_not_those_of_the_targets_are_refused(tmp_path, ids, told):
-    path = write_parquet(tmp_path / "t.parquet", small.targets(), id=IDS)
-    with pytest.raises(InputError, match=told):
-        fit(path, payload={"id": ids, "n": list(range(len(ids)))})
-
-
 def test_texts_are_ids_of_numbers_only_if_they_are_written_alike(tmp_path):
     path = write_parquet(tmp_path / "t.parquet", small.targets(), id=NUMBERS)
     texts = [str(each) for each in NUMBERS[::-1]]
     assert fit(path, payload={"id": texts, "n": NUMBERS[::-1]}).payload([3]) == [{"id": "103", "n": 103}]
     with pytest.raises(InputError, match=r"expected ids of type int64, as each target has; .*, got large_string"):
         fit(path, payload={"id": [f"0{each}" for each in NUMBERS], "n": NUMBERS})
-
-
-def test_given_ids_that_are_those_of_the_file_in_another_order_are_refused(tmp_path):
-    path = write_parquet(tmp_path / "t.parquet", small.targets(), id=IDS)
-    with pytest.raises(
-        InputError, match=r"^ids: expected the order of the targets, or other ids .* in another order, such as 't39'"
-    ):
-        fit(path, ids=IDS[::-1])
-    assert fit(path, ids=NUMBERS).ids(np.arange(1)) == [100]
 
 
 def test_column_that_both_files_have_joins_them(tmp_path):

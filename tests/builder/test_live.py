@@ -5,7 +5,6 @@ import pytest
 from support.hubs import foreign, pairs
 
 import hubless
-from hubless.errors import DimensionMismatch, InputError, NotFinite
 from hubless.measures.evenness import STRENGTHS
 
 QUERIES, ITEMS, _ = pairs(900, apart=1.0, common=1.0)
@@ -105,23 +104,6 @@ def test_live_queries_that_are_in_the_bank_are_warned_about(caplog):
     with caplog.at_level(logging.WARNING, "hubless.banks"):
         fit(BANK, np.concatenate([LIVE[:100], BANK[:100]]))
     assert any("50 % of the live queries are in the query bank" in message for message in caplog.messages)
-
-
-@pytest.mark.parametrize(
-    ("live", "error", "message"),
-    [
-        (TARGETS[:50], InputError, "live queries: expected queries that people asked, got 100 % targets"),
-        (LIVE[:, :10], DimensionMismatch, "live queries"),
-        (np.full((3, 64), np.nan), NotFinite, "live queries"),
-        ("nowhere.npy", hubless.HublessError, "live queries: there is no such file"),
-    ],
-)
-def test_wrong_live_queries_are_refused_by_name(live, error, message):
-    with pytest.raises(error, match=message):
-        fit(BANK, live)
-    if not isinstance(live, str):
-        with pytest.raises(error, match="live queries"):
-            hubless.choose_strength(live, TARGETS, np.zeros(len(TARGETS)), metric="cosine")
 
 
 def test_choice_agrees_with_that_by_offsets():

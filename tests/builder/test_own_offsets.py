@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from support.problems import with_hubs
 from support.serving import serving_catalog
 
@@ -97,19 +96,14 @@ def test_offsets_are_measured_where_there_is_a_bank(tmp_path):
     assert opened(tmp_path).query(PROBLEM.queries, 1).scores.dtype == np.float32
 
 
-def test_index_takes_an_array_and_a_column_brings_offsets_of_later_targets(tmp_path):
+def test_index_takes_an_array_and_a_column_brings_offsets_of_later_targets():
     index = hubless.Index(correction="offsets", metric="dot")
     index.fit(None, PROBLEM.targets[:100], ids=IDS[:100], payload=COLUMN[:100], offsets="own")
     index.add(PROBLEM.targets[100:], ids=IDS[100:], payload=COLUMN[100:])
     np.testing.assert_allclose(index.offsets, OWN - OWN[:100].mean(), atol=1e-6)
     np.testing.assert_array_equal(index.query(PROBLEM.queries, 10).rows, ranked_by_hand(OWN))
-    index.save(tmp_path, "things")
-    again = opened(tmp_path)
-    again.add(PROBLEM.targets[:2], ids=["new", "unknown"], payload=[{"own": -2.5}, {"title": "no offset"}])
-    median = np.median(OWN[:100])
-    np.testing.assert_allclose(again.offsets[-2:], np.array([-2.5, median]) - OWN[:100].mean(), atol=1e-6)
-    again.save(tmp_path, "things")
-    np.testing.assert_allclose(opened(tmp_path).offsets, again.offsets, atol=1e-6)
+    index.add(PROBLEM.targets[:1], ids=["unknown"], payload=[{"title": "no offset"}])
+    assert index.offsets[-1] == pytest.approx(np.median(OWN[:100]) - OWN[:100].mean(), abs=1e-6)
     array = hubless.Index(correction="offsets", metric="dot").fit(None, PROBLEM.targets, offsets=OWN.tolist())
     np.testing.assert_array_equal(array.query(PROBLEM.queries, 10).rows, ranked_by_hand(OWN))
 
@@ -144,77 +138,6 @@ def test_bad_rows_that_are_left_out_take_their_offsets_along(tmp_path):
     np.testing.assert_allclose(opened(tmp_path).offsets, kept - kept.mean(), atol=1e-6)
 
 
-def test_job_takes_a_column_and_follows_its_changes(tmp_path):
-    def write(rows):
-        vectors = pa.array([row.tolist() for row in PROBLEM.targets], pa.list_(pa.float32(), 12))
-        pq.write_table(
-            pa.table({"id": IDS, "vector": vectors, "own": [row["own"] for row in rows]}), tmp_path / "t.parquet"
-        )
-
-    np.save(tmp_path / "bank.npy", PROBLEM.bank)
-    job = {
-        "version": 1,
-        "collection": "things",
-        "catalog": "c",
-        "targets": "t.parquet",
-        "query_bank": "bank.npy",
-        "metric": "dot",
-    }
-    (tmp_path / "job.yaml").write_text(yaml.safe_dump({**job, "correction": {"name": "offsets:own"}}))
-    write(COLUMN)
-    hubless.reindex(tmp_path / "job.yaml", progress=False)
-    np.testing.assert_allclose(opened(tmp_path / "c").offsets, OWN - OWN.mean(), atol=1e-6)
-    write([{"own": 4.0}, *COLUMN[1:]])
-    hubless.reindex(tmp_path / "job.yaml", progress=False)
-    found = opened(tmp_path / "c")
-    own = dict(zip(found.ids(np.arange(120)), found.offsets, strict=True))
-    assert own["t0"] - own["t1"] == pytest.approx(4 - OWN[1], abs=1e-5)
-    wrong = tmp_path / "wrong.yaml"
-    wrong.write_text(yaml.safe_dump({**job, "correction": {"name": "offsets:size"}, "collection": "other"}))
-    with pytest.raises(InputError, match=r"^offsets: expected a payload column: own, got size"):
-        hubless.reindex(wrong, progress=False)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"offsets": OWN[:119]}, r"^offsets: expected 120 numbers, one a target, got 119"),
-        ({"offsets": np.stack([OWN, OWN])}, r"^offsets: expected 120 numbers, one a target, got an array of shape"),
-        ({"offsets": np.append(OWN[:119], np.nan)}, r"^offsets, row 119: expected a finite number, got nan"),
-        ({"offsets": [True] * 120}, r"^offsets: expected numbers, got bool"),
-        ({}, r"^offsets: expected one number a target, as offsets:FILE or offsets:COLUMN, got none"),
-        ({"correction": "offsets:"}, r"^correction: expected offsets:FILE or offsets:COLUMN, without other offsets"),
-        (
-            {"correction": "offsets:x.npy", "offsets": OWN},
-            r"^correction: expected offsets:FILE or offsets:COLUMN, without",
-        ),
-        ({"correction": "csls", "offsets": OWN}, r"^correction: expected 'offsets' beside offsets, .* got csls"),
-        ({"offsets": OWN, "target_prior": OWN}, r"^target prior: expected none beside correction offsets"),
-        ({"offsets": OWN, "fit_by": "title"}, r"^fit_by: expected none beside correction offsets"),
-        ({"offsets": OWN, "target_bank": PROBLEM.bank}, r"^target bank: expected none beside correction offsets"),
-        ({"offsets": OWN, "parameters": {"k": 3}}, r"^parameter of offsets: expected no parameters, got k"),
-        ({"offsets": "no_column"}, r"^offsets: expected a file, as there is no payload, got no_column"),
-    ],
-)
-def test_what_does_not_fit_is_refused_and_nothing_is_written(options, message, tmp_path):
-    with pytest.raises(InputError, match=message):
-        build(tmp_path / "c", **options)
-    assert not list(tmp_path.glob("c/things/versions/*"))
-
-
-def test_table_without_an_id_of_a_target_or_with_one_twice_is_refused(tmp_path):
-    path = tmp_path / "own.parquet"
-    pq.write_table(pa.table({"id": IDS[:118], "own": OWN[:118]}), path)
-    with pytest.raises(InputError, match=r"a row for the id of each target, got none for 't118' and 1 more"):
-        build(tmp_path / "c", f"offsets:{path}")
-    pq.write_table(pa.table({"id": [*IDS, "t5"], "own": [*OWN, 1.0]}), path)
-    with pytest.raises(InputError, match=r"id: expected each id once, got 't5' in rows 5 and 120"):
-        build(tmp_path / "c", f"offsets:{path}")
-    pq.write_table(pa.table({"id": IDS, "a": OWN, "b": OWN}), path)
-    with pytest.raises(InputError, match=r"expected a column named offsets, or a single one beside id, got id, a, b"):
-        build(tmp_path / "c", f"offsets:{path}")
-
-
 def test_fits_of_other_queries_are_refused_and_another_correction_is_the_way_back(tmp_path):
     build(tmp_path, offsets="own", payload=COLUMN)
     with pytest.raises(InputError, match=r"^correction: expected one that is fitted on queries, such as auto"):
@@ -235,8 +158,6 @@ def test_fits_of_other_queries_are_refused_and_another_correction_is_the_way_bac
     assert made.correction.name == "csls"
 
 
-def test_what_has_no_use_for_them_refuses_them_in_words():
-    with pytest.raises(InputError, match=r"one that is fitted on queries: you have these offsets"):
-        hubless.offsets(PROBLEM.targets, PROBLEM.bank, metric="dot", correction="offsets:own.npy")
+def test_databases_refuse_them_in_words():
     with pytest.raises(InputError, match=r"one that is fitted on queries, as its fit gives later"):
         hubless.correct("qdrant://localhost:1/none", PROBLEM.bank, correction="offsets:own.npy")

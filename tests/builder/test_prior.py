@@ -1,14 +1,8 @@
 import numpy as np
-import pyarrow as pa
 import pytest
-from support import small
 from support.problems import normal, with_hubs
 
 import hubless
-from hubless.errors import InputError
-from hubless.search.writes import Put
-from hubless.store.catalog import Catalog
-from hubless.vectors.ids import id_array
 
 PROBLEM = with_hubs(targets=120, bank=200)
 BANK, TARGETS = PROBLEM.bank, PROBLEM.targets
@@ -67,53 +61,8 @@ class TestLaterTargets:
         assert twice - known == pytest.approx(-details["shrinkage"] * details["temperature"] * np.log(2), abs=1e-6)
         assert unknown == pytest.approx([correction.offsets(TARGETS[:1])[0]] * 3)
 
-    def test_saved_and_opened_index_goes_on_with_the_prior(self, tmp_path):
-        index = fit(payload=PAYLOAD, target_prior="clicks")
-        index.save(tmp_path, "c")
-        opened = hubless.open(tmp_path, "c")
-        opened.add(TARGETS[:1], ids=[900], payload=[{"clicks": int(COUNTS[0])}])
-        assert opened.offsets[-1] == pytest.approx(index.offsets[0], abs=1e-6)
-        opened.save(tmp_path, "c")
-        again = hubless.open(tmp_path, "c")
-        assert again.manifest.target_prior.column == "clicks"
-        np.testing.assert_array_equal(again.offsets, opened.offsets)
-
-    def test_written_target_takes_the_prior_of_its_column(self, tmp_path):
-        index = build(tmp_path, payload=PAYLOAD, target_prior="clicks")
-        payload = pa.table({name: [values[0]] for name, values in PAYLOAD.items()}, index.parts.payload_schema)
-        put = Put(np.ascontiguousarray(TARGETS[:1]), id_array([300], "ids"), payload)
-        small.record(Catalog(tmp_path).log("c"), put)
-        assert hubless.open(tmp_path, "c").offsets[-1] == pytest.approx(index.offsets[0], abs=1e-6)
-
-
-class TestRefused:
-    @pytest.mark.parametrize(
-        ("column", "values", "message"),
-        [
-            ("name", None, r"target prior \(payload column name\): expected numbers, got string"),
-            ("odd", [True] * 120, r"target prior \(payload column odd\): expected numbers, got bool"),
-            ("odd", [None] + [1] * 119, r"payload column odd\), row 0: expected a finite number above 0; .* got nan"),
-            ("odd", [1.0] * 119 + [float("nan")], r"payload column odd\), row 119: expected a finite number above 0"),
-            ("odd", [0] + [1] * 119, r"payload column odd\), row 0: expected .*add 1 to counts that may be 0, got 0"),
-            ("missing", None, "target prior: expected a file, or a payload column: clicks, price, name, got missing"),
-        ],
-    )
-    def test_column_that_says_no_prior(self, column, values, message):
-        payload = PAYLOAD if values is None else {"odd": values}
-        with pytest.raises(InputError, match=message):
-            fit(payload=payload, target_prior=column)
-
-    def test_word_without_any_payload(self):
-        with pytest.raises(InputError, match="target prior: expected a file, as there is no payload, got clicks"):
-            fit(target_prior="clicks")
-
 
 class TestStrength:
     def test_default_strength_can_be_given(self, tmp_path):
         assert build(tmp_path, strength=0.5).strength == 0.5
         assert build(tmp_path).strength == 1
-
-    @pytest.mark.parametrize(("more", "got"), [({"strength": 3}, "3"), ({"strength": 1, "live_queries": BANK}, "1")])
-    def test_strength_out_of_range_or_beside_live_queries_is_refused(self, tmp_path, more, got):
-        with pytest.raises(InputError, match=rf"strength: expected .*, got {got}"):
-            build(tmp_path, **more)

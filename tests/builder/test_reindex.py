@@ -12,15 +12,13 @@ from support.segments import unnamed
 
 import hubless
 from hubless.builder.lifecycle import create
-from hubless.builder.reindex import run as reindexing
+from hubless.builder.reindex import next_parts, run as reindexing
 from hubless.errors import (
     BundleDamaged,
     DimensionMismatch,
-    DuplicateIds,
     InputError,
     JobRunning,
     PreconditionFailed,
-    StorageError,
 )
 from hubless.store.locks import lease
 from hubless.store.log import Log
@@ -68,17 +66,17 @@ def test_first_run_gives_the_bytes_of_a_build_with_the_same_files(folder):
     assert unnamed(done.manifest) == unnamed(other) | {"sources.arrow": done.manifest.files["sources.arrow"]}
 
 
-@pytest.mark.parametrize(("work", "settings"), [("_added", {}), ("_carry", {"index": {"type": "hnsw"}})])
-def test_version_whose_offsets_are_not_those_of_its_correction_is_not_published(built, monkeypatch, work, settings):
+@pytest.mark.parametrize("settings", [{}, {"index": {"type": "hnsw"}}])
+def test_version_whose_offsets_are_not_those_of_its_correction_is_not_published(built, monkeypatch, settings):
     write_targets(built / "items" / "c.parquet", ["item-70"])
     jobs.rewrite(built, **settings)
-    before, make = hubless.Catalog(built / "catalog").version_ids(NAME), getattr(reindexing, work)
+    before, make = hubless.Catalog(built / "catalog").version_ids(NAME), next_parts._noted
 
-    def wrong(*given, **options):
-        draft = make(*given, **options)
-        return replace(draft, correction=replace(draft.correction, constant=draft.correction.constant + 0.5))
+    def wrong(*given):
+        correction = (made := make(*given)).correction()
+        return replace(made, correction=lambda: replace(correction, constant=correction.constant + 0.5))
 
-    monkeypatch.setattr(reindexing, work, wrong)
+    monkeypatch.setattr(next_parts, "_noted", wrong)
     with pytest.raises(BundleDamaged, match=r"nothing is published: .* offsets differ"):
         run(built)
     assert hubless.Catalog(built / "catalog").version_ids(NAME) == before
@@ -325,30 +323,6 @@ def test_old_versions_are_deleted_by_number(built):
     assert rerun() == 2
     assert rerun(versions=2) == 2
     assert rerun(versions=1) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "told"),
-    [
-        (lambda folder: jobs.rewrite(folder, targets="missing/*.parquet"), StorageError, "targets.0: there is no such"),
-        (lambda folder: jobs.rewrite(folder, targets="http://bucket/items"), InputError, "a path: copy the files"),
-        (lambda folder: jobs.rewrite(folder, targets=["items", "items/a.parquet"]), InputError, "no other entry names"),
-        (lambda folder: jobs.rewrite(folder, query_bank="nowhere.npy"), StorageError, "query_bank.0: there is no such"),
-        (lambda folder: jobs.rewrite(folder, encoder="nowhere.toml"), StorageError, "nowhere.toml"),
-        (lambda folder: write_targets(folder / "items/c.parquet", ["item-5"]), DuplicateIds, "t and in c.parquet"),
-        (lambda folder: write_targets(folder / "items/c.parquet", [5]), InputError, "ids of one type"),
-        (lambda folder: write_targets(folder / "items/c.parquet", ["x-1"], title=[5]), InputError, "payload"),
-        (lambda folder: np.save(folder / "items/c.npy", small.targets()), InputError, "ids, as row numbers of several"),
-        (lambda folder: of_three(folder / "items/c.npz"), InputError, "8 dimensions, as targets (b.parquet) has"),
-    ],
-)
-def test_bad_input_is_refused_in_words_and_changes_nothing(folder, change, error, told):
-    jobs.rewrite(folder, targets="items/*")
-    change(folder)
-    with pytest.raises(error) as caught:
-        run(folder)
-    assert told in str(caught.value)
-    assert not (folder / "catalog").exists() or hubless.Catalog(folder / "catalog").collections() == []
 
 
 def test_other_dimension_or_metric_than_the_collection_is_refused(built):

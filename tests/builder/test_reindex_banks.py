@@ -10,7 +10,6 @@ from support.printed import write_sample
 import hubless
 from hubless.builder.banks.thinning import thin
 from hubless.corrections.grouped import with_groups
-from hubless.corrections.traits import TargetTraits
 from hubless.errors import InputError
 from hubless.store.query_sample import read_sample
 from hubless.vectors.arrays import unit_rows
@@ -59,34 +58,6 @@ def test_query_sample_is_thinned_as_the_command_does_and_the_manifest_says_so(fo
     assert told.startswith(f"{len(rows)} of {len(left.like)} queries of query_bank.0 are left: without ")
 
 
-def test_prior_of_a_column_holds_for_new_and_changed_targets(folder):
-    clicks = {each: 1 + n for n, each in enumerate(names(0, 60))}
-    for file, some in (("a", names(0, 40)), ("b", names(40, 60))):
-        write_targets(folder / "items" / f"{file}.parquet", some, clicks=[clicks[each] for each in some])
-    jobs.rewrite(folder, correction=SN, query_bank=f"sample/{NAME}", target_prior="clicks")
-    run(folder)
-    theirs = built_from(folder, *thinned(folder), target_prior="clicks")
-    np.testing.assert_allclose(offsets(folder), theirs, atol=1e-6)
-    clicks["item-0"] = 500
-    write_targets(folder / "items" / "a.parquet", names(0, 40), clicks=[clicks[each] for each in names(0, 40)])
-    write_targets(folder / "items" / "c.parquet", names(60, 62), clicks=[None, 1000])
-    done = run(folder)
-    assert (done.manifest.job.offsets, done.manifest.target_prior.column) == ("kept", "clicks")
-    opened = hubless.open(folder / "catalog", NAME)
-    asked = ["item-0", "item-60", "item-61"]
-    vectors = np.array([unit(vector(each)) for each in asked])
-    expected = opened.correction().offsets(
-        ArrayVectors(vectors, "v"), traits=TargetTraits(np.array([500, np.nan, 1000]))
-    )
-    np.testing.assert_allclose([opened.point(each).offset for each in asked], expected, atol=1e-6)
-    without = opened.correction().offsets(ArrayVectors(vectors, "v"))
-    assert without[2] - expected[2] > 1e-3
-    jobs.rewrite(folder, correction=SN, query_bank=f"sample/{NAME}")
-    done = run(folder)
-    assert any("target_prior is none" in each for each in done.plan.refit)
-    assert done.manifest.target_prior is None
-
-
 class TestGroups:
     """Each shop is corrected by its own queries; the bank is two files, one of each shop."""
 
@@ -109,45 +80,6 @@ class TestGroups:
         given = {"query_bank": ["north.parquet", "south.parquet"], "fit_by": "shop", **more}
         jobs.rewrite(folder, correction=SN, **given)
 
-    def expected(self, shops):
-        bank, found = small.query_bank(), np.zeros(len(shops), np.float32)
-        targets = np.array([unit(vector(each)) for each in names(0, len(shops))])
-        for name, queries in (("north", bank[:40]), ("south", bank[40:])):
-            rows = np.array(shops) == name
-            found[rows] = hubless.offsets(targets[rows], queries, metric="cosine", correction="sn")
-        return found
-
-    def test_job_fits_each_group_and_new_targets_follow_their_own(self, shops):
-        done = run(shops)
-        assert (done.manifest.fit_by, done.manifest.job.offsets) == ("shop", "fitted")
-        np.testing.assert_allclose(offsets(shops), self.expected(self.SHOPS), atol=1e-5)
-        self.write_items(shops, [*self.SHOPS, "south", "west"])
-        done = run(shops)
-        assert (done.manifest.fit_by, done.manifest.job.offsets) == ("shop", "kept")
-        opened = hubless.open(shops / "catalog", NAME)
-        south = opened.correction().fitted.fits["south"]
-        assert opened.point("item-60").offset == pytest.approx(
-            south.offsets(unit(vector("item-60"))[None])[0], abs=1e-5
-        )
-        assert opened.point("item-61").offset == pytest.approx(0, abs=1e-7)
-
-    def test_target_that_moves_to_another_group_is_corrected_as_there(self, shops):
-        run(shops)
-        before = hubless.open(shops / "catalog", NAME).point("item-0").offset
-        self.write_items(shops, ["south", *self.SHOPS[1:]])
-        run(shops)
-        opened = hubless.open(shops / "catalog", NAME)
-        south = opened.correction().fitted.fits["south"].offsets(unit(vector("item-0"))[None])[0]
-        assert opened.point("item-0").offset == pytest.approx(south, abs=1e-5)
-        assert abs(before - south) > 1e-3
-
-    def test_one_fit_comes_back_when_the_job_says_so(self, shops):
-        run(shops)
-        self.job(shops, fit_by=None)
-        done = run(shops)
-        assert done.manifest.fit_by is None
-        assert any("fit_by is none, and was shop" in each for each in done.plan.refit)
-
     def test_files_and_samples_without_the_column_are_refused_by_name(self, shops):
         np.save(shops / "plain.npy", small.query_bank())
         self.job(shops, query_bank=["north.parquet", "plain.npy"])
@@ -161,11 +93,6 @@ class TestGroups:
         ):
             run(shops)
         assert not (shops / "catalog" / NAME / "CURRENT").exists()
-
-    def test_database_gets_no_fits_by_group(self, shops):
-        self.job(shops, publish="qdrant://127.0.0.1:1/photos")
-        with pytest.raises(InputError, match=r"job.yaml: fit_by: expected no fit_by beside publish"):
-            run(shops)
 
     def test_collection_that_was_built_by_groups_asks_for_them(self, shops):
         bank = with_groups(small.query_bank(), "shop", ["north"] * len(small.query_bank()))
@@ -183,21 +110,6 @@ def test_counts_of_one_file_are_known_and_each_query_of_another_was_asked_once(f
     jobs.rewrite(folder, correction=SN, query_bank=["often.parquet", once])
     others = len(bank) - 40 if once == "once.npy" else len(thinned(folder)[0])
     assert run(folder).manifest.bank.queries == 280 + others
-
-
-@pytest.mark.parametrize(
-    ("prior", "correction", "message"),
-    [
-        ("clicks", SN, "target_prior: expected a payload column: title, got"),
-        ("title", SN, r"target_prior \(payload column title\): expected numbers"),
-        ("title", {"name": "csls", "parameters": {"k": 3}}, "expected none with this correction"),
-        ({"column": "title"}, SN, "job.yaml: target_prior: expected a valid string"),
-    ],
-)
-def test_prior_that_cannot_be_is_refused_by_name(folder, prior, correction, message):
-    jobs.rewrite(folder, correction=correction, query_bank=f"sample/{NAME}", target_prior=prior)
-    with pytest.raises(InputError, match=message):
-        run(folder)
 
 
 CLICKED = pa.table({"query": np.arange(60), "target": [f"item-{row % 7}" for row in range(60)]})

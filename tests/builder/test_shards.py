@@ -13,7 +13,6 @@ from support.shards import same_answers
 import hubless
 from hubless.builder import shards as parts
 from hubless.builder.lifecycle import create
-from hubless.errors import InputError
 from hubless.knn import aims
 
 KINDS = ["flat", "fastscan", "hnsw_sq8"]
@@ -72,12 +71,6 @@ def test_offsets_and_exact_answers_are_those_of_a_build_in_one_file(built, tmp_p
     before, after = whole.query(shards.queries(), 10, **exact), cut.query(shards.queries(), 10, **exact)
     assert after.ids == before.ids
     np.testing.assert_allclose(after.scores, before.scores, rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("wrong", [0, 999, -8, 2.5, True, "1000"])
-def test_size_of_a_shard_is_a_whole_number_from_a_thousand(tmp_path, wrong):
-    with pytest.raises(InputError, match="shard_targets: expected a whole number from 1000"):
-        shards.build(tmp_path, shard_targets=wrong)
 
 
 def test_shards_begin_at_multiples_of_eight(tmp_path):

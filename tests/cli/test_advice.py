@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from support import small
 from support.files import write_npy
-from support.size import DATABASES, LAB, LIBRARY, ROOT, tracked
+from support.size import RINGS, ROOT, code, tracked
 
 from hubless.cli import application
 from hubless.errors import how_to_install
@@ -125,7 +125,7 @@ COMMANDS = {
 
 
 def test_options_that_the_library_names_are_those_of_a_command_beside_them():
-    for path in tracked(*(f"{ring}/*.py" for ring in (LIBRARY, DATABASES, LAB))):
+    for path in code(*(RINGS[ring] for ring in ("library", "databases", "lab"))):
         if "cli" not in path.parts and "/".join(path.parts[-2:]) not in COMMANDS:
             nodes = ast.walk(ast.parse((ROOT / path).read_text("utf-8")))
             texts = "\n".join(str(each.value) for each in nodes if isinstance(each, ast.Constant))

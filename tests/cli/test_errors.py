@@ -36,34 +36,6 @@ def write(path, content):
     return path
 
 
-BAD_TARGETS = {
-    "missing": (None, "there is no such file"),
-    "no array": (b"nonsense", "a readable .npy file"),
-    "pickled": (np.array([[{}]], dtype=object), "a pickled or ragged array"),
-    "too large": (np.full((40, 8), 1e300), "a finite number that fits float32, got 1e+300"),
-    "other dimensions": (np.ones((40, 9), np.float32), "9 dimensions"),
-}
-"""The others are in tests/vectors/test_bad_vectors.py."""
-
-
-@pytest.mark.parametrize("kind", BAD_TARGETS)
-def test_bad_targets_fail_in_a_line_that_says_what_is_wrong(build, tmp_path, kind):
-    content, words = BAD_TARGETS[kind]
-    path = tmp_path / "bad.npy"
-    if content is not None:
-        write(path, content)
-    check_failed(build(targets=path), "targets", "bad.npy", words)
-    assert small.entries(tmp_path / "catalog") == []
-
-
-@pytest.mark.parametrize("option", ["--query-bank", "--ids", "--payload", "--encoder"])
-def test_missing_file_of_any_option_is_named(build, tmp_path, option):
-    parameter = option.removeprefix("--").replace("-", " ")
-    ended = build(option, tmp_path / "nowhere.parquet")
-    check_failed(ended, f"{parameter}: ", tmp_path / "nowhere.parquet")
-    assert "Errno" not in ended.err
-
-
 @pytest.mark.parametrize("command", ["inspect", "rollback", "prune", "query"])
 def test_unknown_catalog_and_collection_fail(run, catalog, command, files):
     more = ("--vectors", files / "queries.npy") if command == "query" else ()
@@ -166,12 +138,13 @@ def test_error_that_nobody_thought_of_is_two_lines_that_ask_for_a_report(run, mo
 
 
 @pytest.mark.parametrize(("line", "offered"), [("hubless diag", "diagnose"), ("hubless build --query", "--query-bank")])
-def test_bash_is_offered_commands_and_options(line, offered):
+def test_bash_is_offered_commands_and_options(run, monkeypatch, line, offered):
     asked = {"_HUBLESS_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-    command = [sys.executable, "-m", "hubless"]
-    ended = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.split() == [offered]
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    ended = run()
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.split() == [offered]
 
 
 def test_completion_is_installed_for_the_shell_that_asks(tmp_path):

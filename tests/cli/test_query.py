@@ -77,12 +77,6 @@ def test_hits_meet_the_filter(run, filtered, tmp_path):
     assert [[hit["id"] for hit in answer["hits"]] for answer in answers] == expected == [[7]] * 3
 
 
-def test_wrong_filter_fails_in_one_line(run, filtered):
-    failed = run("query", *filtered, "--filter", '{"field": "title", "eq": 3}')
-    assert failed.code == 1
-    assert failed.err == 'error: filter.eq: expected a string, as field "title" is string, got 3\n'
-
-
 def test_what_is_not_json_is_wrong_usage(run, filtered):
     failed = run("query", *filtered, "--filter", "year > 3")
     assert failed.code == 2

@@ -134,11 +134,3 @@ def test_stored_index_that_is_damaged_is_refused_before_it_corrects(damage):
     expected = "an index over 2000 bank queries, of 3000" if damage == "of another bank" else "read error"
     with pytest.raises((RuntimeError, ValueError), match=expected):
         registered("nnn").fitted.from_state(found.state() | {"index": packed}, found.details)
-
-
-def test_tune_tries_it_as_any_other_parameter():
-    right = np.arange(300)
-    queries = PROBLEM.targets + 0.1 * np.random.default_rng(1).normal(size=PROBLEM.targets.shape).astype(np.float32)
-    grid = {"csls": {"bank_index": ["flat", "ivf"]}}
-    found = hubless.tune(queries, PROBLEM.targets, right, metric="dot", query_bank=PROBLEM.bank, grids=grid, seeds=1)
-    assert [row.label for row in found.candidates] == ["none", "csls bank_index=flat", "csls bank_index=ivf"]

@@ -8,7 +8,6 @@ from support.hubs import planted
 
 import hubless
 from hubless.diagnosing import corpus
-from hubless.errors import InputError
 from hubless.measures import k_occurrence, skewness
 
 COUNT = 300
@@ -103,11 +102,3 @@ def test_collection_without_a_bank_is_diagnosed_by_its_targets_and_json_holds_it
     np.testing.assert_array_equal(found.occurrences, by_hand(targets, 10))
     assert json.loads(json.dumps(found.as_json()))["asked"] == COUNT
     assert "skewness of N_10" in found._repr_html_()
-
-
-def test_what_needs_queries_is_refused_without_them(targets):
-    for name in ("live_queries", "target_bank"):
-        with pytest.raises(InputError, match=f"^{name}: expected none without a query bank"):
-            hubless.diagnose(targets, metric="cosine", **{name: targets})
-    with pytest.raises(InputError, match=r"^targets: expected at least 3, to find each other, got 2"):
-        hubless.diagnose(targets[:2], metric="cosine")

@@ -78,27 +78,6 @@ def test_times_with_an_offset_come_in_the_order_of_their_instants_and_are_equal_
         assert mask.nonzero()[0].tolist() == rows
 
 
-@pytest.mark.parametrize(
-    ("document", "expected"),
-    [
-        ({"field": "year", "eq": None}, "filter.eq: expected a string, a number, true or false, got null"),
-        ({"field": "year", "eq": [1]}, "filter.eq: expected a string"),
-        ({"field": "year", "gt": True}, "filter.gt: expected a number or a string, got true"),
-        ({"field": "year", "in": 3}, "filter.in: expected a list"),
-        ({"field": "year", "in": [{}]}, "filter.in: expected a string"),
-        ({"field": "year", "exists": 1}, "filter.exists: expected true or false"),
-        ({"field": "year", "prefix": 1}, "filter.prefix: expected a string"),
-        ({"field": "year", "eq": float("nan")}, "filter.eq: expected a string, a number"),
-        ({"field": "year", "lt": float("inf")}, "filter.lt: expected a string, a number"),
-        ({"field": "year", "eq": "\ud800"}, "filter.eq: expected a value of JSON"),
-    ],
-)
-def test_value_that_no_key_can_have_is_refused_and_named(document, expected):
-    with pytest.raises(InputError) as refused:
-        parse_filter(document, PAYLOAD.schema)
-    assert str(refused.value).startswith(expected)
-
-
 def test_rows_come_back_as_they_were_and_keys_that_a_row_lacks_stay_absent():
     assert PAYLOAD.take([6, 0, 4]) == [ROWS[6], ROWS[0], ROWS[4]]
     assert PAYLOAD.take([2, 4, 6], ["title", "a.b"]) == [{"title": None}, {"a.b": 2}, {}]

@@ -9,7 +9,6 @@ import hubless
 from hubless.builder.indexing import in_segments
 from hubless.corrections import CORRECTIONS, Gate
 from hubless.corrections.query_time import Candidates, rescore
-from hubless.errors import InputError, UnknownField
 from hubless.knn import INDEXES, selected
 from hubless.knn.augment import AugmentedVectors, centre, pivot_of
 from hubless.knn.exhaustive import openmp_threads
@@ -151,12 +150,3 @@ class TestCollection:
                   if "amber" in row["tags"] and row["rank"] >= 50]  # fmt: skip
         assert len(wanted) > 5
         assert [hit.id for hit in words.query(query, limit=100, filter=asked)[0]] == wanted
-
-    def test_unknown_column_is_refused_naming_the_columns(self, words):
-        with pytest.raises(UnknownField, match="one of title, rank, tags"):
-            words.query(words.encode(["amber"]), filter={"field": "rnak", "lt": 3})
-
-    def test_collection_without_payload_takes_no_filter(self, catalog):
-        opened = hubless.open(catalog, "numbers")
-        with pytest.raises(InputError, match=r"^filter: expected none, as collection 'numbers' has no payload"):
-            opened.query(np.ones(opened.dim), filter={"and": []})

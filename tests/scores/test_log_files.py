@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hubless.errors import InputError, StorageError
 from hubless.scores.log_file import LOG_FORMATS, read_log
 from hubless.scores.reading import read_lists
 
@@ -132,41 +131,3 @@ def test_parquet_and_labels(tmp_path):
     )
     list(labelled.lists)
     assert labelled.relevant == ["b", "-"]
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("", "log (log.jsonl): expected at least one logged answer, got none"),
-        ('{"ids"', "log (log.jsonl), line 1: expected a JSON document"),
-        ('{"other": 1}', "log (log.jsonl), line 1: expected a logged answer. ids and scores: "),
-        (
-            '{"ids": ["a"], "scores": [1]}\n\n{"ids": [["a"]], "distances": [[1]]}',
-            "log (log.jsonl), line 3: expected scores or distances, as the first",
-        ),
-        ('{"hits": {"hits": [{"_id": "a"}]}}', "log (log.jsonl), line 1: expected a logged answer. "),
-        ('{"ids": ["a"], "scores": [1]}\nx', "log (log.jsonl), line 2: expected a JSON document"),
-    ],
-)
-def test_what_is_no_log_is_named_by_its_line(content, expected, tmp_path):
-    (tmp_path / "log.jsonl").write_text(content)
-    with pytest.raises(InputError) as error:
-        list(read_log(tmp_path / "log.jsonl").lists)
-    assert str(error.value).startswith(expected)
-
-
-def test_other_files_are_refused(tmp_path):
-    for name, content, expected in [
-        ("log.xlsx", b"a", r"a file ending in .parquet, .csv, .tsv, .jsonl, .*, got .xlsx"),
-        ("log.csv.gz", b"a", r"a file ending in .parquet, .*: gunzip -k others, got .gz"),
-        ("log.jsonl.gz", b"a", r"log \(log.jsonl.gz\): expected a readable .gz file"),
-        ("log.run", b"q1 Q0 a 1 2.5 x\nq1 Q0 a 2 2.5 x", r"line 2: expected query, Q0, id, rank, score, tag"),
-        ("log.run", b"q1 Q0 a 1 high x", r"line 1: expected query, Q0, id, rank, score, tag"),
-        ("log.json", b"[]", "expected at least one logged answer"),
-        ("log.json", b'{"a": {"b": {"c": 1}}}', "expected a logged answer"),
-    ]:
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(InputError, match=expected):
-            read_log(tmp_path / name)
-    with pytest.raises(StorageError, match="there is no such file"):
-        read_log(tmp_path / "none.jsonl")

@@ -4,7 +4,6 @@ from support import problems, small
 from support.hubs import unit
 
 import hubless
-from hubless.errors import BundleDamaged, DimensionMismatch, InputError, NotFinite, PointNotFound, ZeroVector
 from hubless.search import question
 from hubless.store import bundle
 
@@ -70,25 +69,6 @@ def test_prepared_vectors_get_the_same_hits_and_are_not_prepared_again(collectio
     np.testing.assert_allclose(twice.similarities, 2 * found.similarities, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("row", "error", "alone", "among_others"),
-    [
-        ([1.0, np.nan], NotFinite, r"^query\[1\]: ", "^query, row 1, column 1: "),
-        ([0.0, 0.0], ZeroVector, "^query: ", "^query, row 1: "),
-        ([1.0], DimensionMismatch, '^query: expected 2 dimensions, as collection "plane" has, got 1', None),
-    ],
-)
-def test_vector_that_cannot_be_asked_is_named_by_its_place(tmp_path, row, error, alone, among_others):
-    both = np.random.default_rng(0).normal(size=(15, 2)).astype(np.float32)
-    hubless.build(tmp_path, "plane", both[:10], both[10:], correction="none")
-    collection = hubless.open(tmp_path, "plane")
-    with pytest.raises(error, match=alone):
-        collection.prepare(row, "query")
-    if among_others:
-        with pytest.raises(error, match=among_others):
-            collection.prepare([[1.0, 1.0], row], "query")
-
-
 @pytest.mark.parametrize("kind", ["flat_fp16", "fastscan", "hnsw_sq8", "ivf"])
 def test_every_kind_of_index_leaves_the_target_out_and_explains(tmp_path, kind):
     rng = np.random.default_rng(0)
@@ -103,17 +83,6 @@ def test_every_kind_of_index_leaves_the_target_out_and_explains(tmp_path, kind):
         assert all(hit.explanation.raw_rank for hit in hits)
 
 
-def test_id_that_no_target_bears_is_refused(collections):
-    with pytest.raises(PointNotFound, match="nobody"):
-        collections["csls"].query(ids=["t3", "nobody"])
-
-
-@pytest.mark.parametrize("given", [{}, {"vectors": PROBLEM.queries, "ids": ["t3"]}])
-def test_either_vectors_or_ids_are_asked(collections, given):
-    with pytest.raises(InputError, match="either vectors or ids"):
-        collections["csls"].query(**given)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_hits_after_some_that_are_skipped_are_those_of_a_longer_answer(collections, method):
     whole = collections[method].query(PROBLEM.queries, limit=12)
@@ -121,12 +90,6 @@ def test_hits_after_some_that_are_skipped_are_those_of_a_longer_answer(collectio
     for column in ("rows", "scores", "similarities", "offsets"):
         np.testing.assert_array_equal(getattr(part, column), getattr(whole, column)[:, 7:])
     assert part.ids == [line[7:] for line in whole.ids]
-
-
-@pytest.mark.parametrize("skip", [-1, 1.5, "1"])
-def test_skip_that_is_no_count_is_refused(collections, skip):
-    with pytest.raises(InputError, match="skip"):
-        collections["csls"].query(PROBLEM.queries, skip=skip)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -169,12 +132,3 @@ def test_raw_rank_that_is_too_deep_is_not_told(collections, monkeypatch):
         assert hit.explanation.raw_rank == (raw_rank if raw_rank <= 3 else None)
         deep += raw_rank > 3
     assert deep
-
-
-def test_occurrences_of_other_targets_are_refused(tmp_path):
-    manifest = small.build(tmp_path)
-    path = small.folder(tmp_path, manifest)
-    np.save(small.path_of(path, bundle.OCCURRENCE), np.zeros((2, 3), np.uint16))
-    small.reseal(path)
-    with pytest.raises(BundleDamaged, match=r"occurrence\.npy: has the shape \(2, 3\)"):
-        hubless.open(tmp_path, "photos")

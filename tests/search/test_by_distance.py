@@ -7,7 +7,6 @@ from support.by_distance import PARAMETERS, TAKE_TARGETS, away_from_origin, chec
 
 import hubless
 from hubless import CORRECTIONS
-from hubless.errors import InputError
 from hubless.knn import INDEXES
 
 PROBLEM = away_from_origin()
@@ -25,7 +24,7 @@ def fitted(name, **more):
     return FITTED[key]
 
 
-@pytest.mark.parametrize("name", sorted(set(CORRECTIONS) - {"dsl", "dual_dis", "mp", "nicdm"}))
+@pytest.mark.parametrize("name", sorted(set(PARAMETERS) - {"dual_dis"}))
 def test_vectors_of_length_1_are_answered_as_by_cosines(name):
     """There −½|q − t|² is the cosine less 1. Left out are those that take another distance, or multiply by s."""
     given = PROBLEM.targets, PROBLEM.bank, PROBLEM.target_bank, PROBLEM.queries
@@ -42,10 +41,11 @@ def test_vectors_of_length_1_are_answered_as_by_cosines(name):
 
 
 def test_every_correction_has_parameters_here():
-    assert set(PARAMETERS) == set(CORRECTIONS)
+    ours = {name for name in CORRECTIONS if CORRECTIONS[name].__module__.startswith("hubless.")}
+    assert set(PARAMETERS) == ours
 
 
-@pytest.mark.parametrize("name", CORRECTIONS)
+@pytest.mark.parametrize("name", PARAMETERS)
 class TestEveryCorrection:
     def test_ranking_is_that_of_the_formula_on_distances(self, name):
         index = fitted(name)
@@ -86,74 +86,26 @@ class TestEveryCorrection:
         check_ranking(found, expected, 2e-3)
 
 
-KIEZ_TARGETS = [
-    *([8, 2, 3], [8, 1, 5], [6, -5, -8], [-4, -4, 7], [8, -9, 0], [6, -7, 6]),
-    *([-7, -1, 6], [-4, -3, -4], [4, -5, 9], [-1, 0, 0], [2, 1, 0], [9, 6, 6]),
-]
-KIEZ_BANK = [[4, 2, -3], [9, -1, -5], [7, -6, 7], [2, -7, -9], [-1, -9, -7], [0, 9, -1], [6, 8, 6], [2, -1, 0]]
-KIEZ_QUERIES = [[-4, 0, -2], [4, 7, -6]]
-KIEZ_DISTANCES = {
-    "ls": [
-        *(0.76198, 0.769414, 0.701298, 0.341767, 0.752474, 0.635042),
-        *(0.267, 0.086368, 0.612907, 0.083325, 0.259879, 0.757523),
-        *(0.578641, 0.672759, 0.62243, 0.72831, 0.798786, 0.750906),
-        *(0.692437, 0.630893, 0.759225, 0.466636, 0.37892, 0.534438),
-    ],
-    "nicdm": [
-        *(1.476793, 1.522086, 1.536397, 0.867677, 1.513582, 1.553203),
-        *(0.714346, 0.386875, 1.446393, 0.437766, 0.89063, 1.669632),
-        *(1.082046, 1.254095, 1.30251, 1.446248, 1.531554, 1.722212),
-        *(1.314195, 1.213451, 1.672856, 1.111055, 1.057988, 1.158078),
-    ],
-    "mp": [
-        *(0.923035, 0.935926, 0.870629, 0.414784, 0.957176, 0.930491),
-        *(0.288893, 0.057548, 0.908264, 0.067988, 0.375812, 0.968892),
-        *(0.629374, 0.793345, 0.71164, 0.993391, 0.980607, 0.986384),
-        *(0.976707, 0.760038, 0.98955, 0.656318, 0.540737, 0.657191),
-    ],
-}
-
-
-class TestKiez:
-    """kiez 0.5.0 on whole numbers: LocalScaling "standard" and "nicdm" of k=3, MutualProximity "normal" of all."""
-
-    @pytest.mark.parametrize("name", KIEZ_DISTANCES)
-    def test_ranking_is_that_of_kiez_on_the_same_numbers(self, name):
-        targets, bank, queries = (np.array(rows, np.float32) for rows in (KIEZ_TARGETS, KIEZ_BANK, KIEZ_QUERIES))
-        parameters = {"k": None if name == "mp" else 3}
-        index = hubless.Index(name, "euclidean", parameters=parameters).fit(bank, targets)
-        expected = np.reshape(KIEZ_DISTANCES[name], (2, 12))
-        np.testing.assert_array_equal(index.query(queries, limit=12).rows, expected.argsort(axis=1))
-
-
 class TestKinds:
     """1,000 targets whose lengths differ by half, with and without the correction."""
 
     @pytest.mark.parametrize("kind", INDEXES)
-    def test_kind_reaches_its_recall_at_both_strengths(self, kind):
-        problem = LARGE
-        index = hubless.Index("csls", "euclidean", index=kind).fit(problem.bank, problem.targets)
+    def test_kind_reaches_its_recall_at_both_strengths_with_the_scores_of_distances(self, kind):
+        index = hubless.Index("csls", "euclidean", index=kind).fit(LARGE.bank, LARGE.targets)
         assert index.manifest.index.type == kind
         assert index.manifest.measured.recall_at_10 >= 0.98
-        for strength in (0.0, 1.0):
-            exact = index.query(problem.queries, 10, strength, {"exact": True}).scores
-            found = index.query(problem.queries, 10, strength).scores
-            assert np.mean(found >= exact[:, -1:] - 1e-3) > 0.93
-
-    @pytest.mark.parametrize("kind", INDEXES)
-    def test_scores_are_those_of_the_distances(self, kind):
-        problem = LARGE
-        index = hubless.Index("none", "euclidean", index=kind).fit(None, problem.targets)
-        results = index.query(problem.queries, 10, parameters={"exact": True})
-        expected = by_distance.similarities(problem.queries, problem.targets)
+        similarities = by_distance.similarities(LARGE.queries, LARGE.targets)
         rounding = 0.02 if "16" in kind or "sq8" in kind else 1e-3
-        np.testing.assert_allclose(
-            results.scores, np.take_along_axis(expected, results.rows, axis=1), rtol=1e-4, atol=rounding
-        )
+        for strength in (0.0, 1.0):
+            exact = index.query(LARGE.queries, 10, strength, {"exact": True})
+            expected = np.take_along_axis(similarities - strength * index.offsets, exact.rows, axis=1)
+            np.testing.assert_allclose(exact.scores, expected, rtol=1e-4, atol=rounding)
+            found = index.query(LARGE.queries, 10, strength).scores
+            assert np.mean(found >= exact.scores[:, -1:] - 1e-3) > 0.93
 
 
 class TestChanges:
-    def test_added_targets_have_the_offsets_and_places_of_a_build(self, tmp_path):
+    def test_added_targets_have_the_offsets_and_places_of_a_build(self):
         whole = fitted("nnn")
         index = hubless.Index("nnn", "euclidean", parameters=PARAMETERS["nnn"])
         index.fit(PROBLEM.bank, PROBLEM.targets[:50])
@@ -162,13 +114,6 @@ class TestChanges:
         np.testing.assert_allclose(apart, apart.mean(), atol=1e-3)
         expected = whole.query(PROBLEM.queries, 10).rows
         np.testing.assert_array_equal(index.query(PROBLEM.queries, 10).rows, expected)
-        index.remove([3])
-        index.save(tmp_path, "merged")
-        opened = hubless.open(tmp_path, "merged")
-        assert (opened.manifest.metric, opened.dim, opened.count) == ("euclidean", 12, len(PROBLEM.targets) - 1)
-        left = np.delete(by_distance.scores("nnn", PROBLEM), 3, axis=1)
-        check_ranking(opened.query(PROBLEM.queries, 10).rows, left)
-        opened.check_canaries()
 
     def test_point_and_vectors_are_as_they_were_given(self):
         index = fitted("csls")
@@ -201,22 +146,3 @@ class TestChanges:
             by_distance.similarities(problem.queries, problem.targets),
         )
         assert opened.manifest.measured.recall_at_10 >= 0.98
-
-
-class TestRefused:
-    def test_vectors_far_beyond_their_distances_are_refused_with_the_way_out(self):
-        far = PROBLEM.targets + np.float32(1000)
-        with pytest.raises(InputError, match="subtract the mean of the targets") as caught:
-            hubless.Index("csls", "euclidean").fit(PROBLEM.bank + np.float32(1000), far)
-        assert caught.value.parameter == "targets"
-        with pytest.raises(InputError, match="subtract the mean"):
-            hubless.offsets(far, PROBLEM.bank, metric="euclidean")
-
-    @pytest.mark.parametrize("more", [{"dims": 6}, {"dims": 6, "keep_full": True}])
-    def test_fewer_dimensions_are_refused_before_the_work(self, more):
-        with pytest.raises(InputError, match="distances of metric euclidean need all dimensions"):
-            hubless.Index("csls", "euclidean", **more)
-
-    def test_unknown_metric_names_all_three(self):
-        with pytest.raises(InputError, match=r"cosine.*dot.*euclidean"):
-            hubless.Index("csls", "l2")

@@ -1,8 +1,6 @@
 import numpy as np
-import pytest
 
 import hubless
-from hubless.errors import InputError, UnknownField
 
 RNG = np.random.default_rng(5)
 TARGETS, BANK = RNG.normal(size=(30, 6)), RNG.normal(size=(40, 6))
@@ -25,19 +23,3 @@ def test_hits_bring_their_whole_payload_or_some_columns_or_none():
 def test_without_payload_there_is_none_to_bring():
     index = fitted(None)
     assert [hit.payload for hit in index.query(BANK[0], limit=2, with_payload=True)[0]] == [None, None]
-    with pytest.raises(UnknownField, match="with_payload: expected none, as there is no payload, got price"):
-        index.query(BANK[0], with_payload=["price"])
-
-
-@pytest.mark.parametrize(
-    ("wanted", "expected"),
-    [
-        (["cost"], "with_payload: expected columns of the payload, price, title, got cost"),
-        ("price", "with_payload: expected True, False, or a list of columns, got 'price'"),
-        ([1], r"with_payload: expected True, False, or a list of columns, got \[1\]"),
-        (3, "with_payload: expected True, False, or a list of columns, got 3"),
-    ],
-)
-def test_what_is_no_column_is_refused(wanted, expected):
-    with pytest.raises(InputError, match=expected):
-        fitted().query(BANK[0], with_payload=wanted)

@@ -10,7 +10,6 @@ from hubless.corrections import CORRECTIONS, folds, registered
 from hubless.corrections.query_time import Candidates
 from hubless.errors import BundleDamaged, InputError
 from hubless.search.parts import all_scores
-from hubless.search.ranker import MOST_CANDIDATES
 
 RESCORED = sorted(name for name in CORRECTIONS if not folds(name) and name != "dis")
 GATED = ["dis", "dual_dis"]
@@ -81,15 +80,6 @@ class TestCandidates:
 
     def test_fewer_candidates_than_hits_are_asked_for_do_not_shorten_the_answer(self, collections, problem, name):
         assert collections[name].query(problem.queries, 30, parameters={"candidates": 1}).rows.shape == (25, 30)
-
-    @pytest.mark.parametrize("wanted", [0, -5, 1.5, "many", None, True])
-    def test_number_that_is_no_number_of_candidates_is_refused(self, collections, problem, name, wanted):
-        with pytest.raises(InputError, match=r"parameters.candidates: expected a whole number of at least 1"):
-            collections[name].query(problem.queries, parameters={"candidates": wanted})
-
-    def test_too_many_candidates_are_refused(self, collections, problem, name):
-        with pytest.raises(InputError, match=rf"parameters.candidates: expected at most {MOST_CANDIDATES}"):
-            collections[name].query(problem.queries, parameters={"candidates": MOST_CANDIDATES + 1})
 
 
 @pytest.mark.parametrize("name", ["auto", "csls", "dis"])

@@ -125,34 +125,6 @@ def test_threads_that_share_the_segments_of_a_query_change_no_answer(both):
                 np.testing.assert_array_equal(after, before)
 
 
-def test_vectors_and_offsets_of_any_rows_are_those_of_one_index(both):
-    one, several, _ = both
-    some = np.array([1980, 0, 803, 804, 1508, 1509, 1516, 803])
-    np.testing.assert_array_equal(several.vectors(some), one.vectors(some))
-    np.testing.assert_array_equal(several.offsets(some.reshape(2, 4)), one.offsets(some.reshape(2, 4)))
-    np.testing.assert_array_equal(several.every_offset, one.every_offset)
-
-
-def test_stamps_are_those_of_one_index(both):
-    one, several, _ = both
-    stamps = [one.stamp(row) for row in range(len(one))]
-    assert [several.stamp(row) for row in range(len(several))] == stamps
-    assert [several.row_from(*stamp) for stamp in stamps] == list(range(len(one)))
-
-
-@pytest.mark.parametrize("share", [0, 0.01, 0.3, 1])
-def test_pages_of_matches_and_what_they_hold_are_those_of_a_mask(both, share):
-    _, several, _ = both
-    mask = np.random.default_rng(4).random(len(several)) < share
-    matches, expected = chosen(several, mask), np.flatnonzero(mask)
-    assert (matches.total, matches.count) == (len(several), len(expected))
-    np.testing.assert_array_equal(matches.rows, expected)
-    np.testing.assert_array_equal(matches.hold(np.arange(len(several))), mask)
-    for start in (0, 1, 8, 800, 803, 804, 1500, 1510, len(several) - 1):
-        for limit in (1, 30, COUNT):
-            np.testing.assert_array_equal(matches.page(start, limit), expected[expected >= start][:limit])
-
-
 # a built segment, small ones that were written, and one in memory
 
 BUILT, WRITTEN = 120, 9
@@ -317,19 +289,3 @@ class TestWritten:
         stored = [row for row, (seq, _) in enumerate(plain.stamps) if seq != last]
         np.testing.assert_array_equal(np.flatnonzero(rows >= 0), stored)
         assert before.ids.ids(rows[stored]) == [plain.ids[row] for row in stored]
-
-
-def test_targets_without_a_vector_come_last_and_are_never_found(rows):
-    kind, (targets, offsets, queries) = INDEXES["flat"], rows
-    vectors = AugmentedVectors(as_source(targets, "targets"), offsets)
-    indexes = [make_index(kind, vectors.rows(*bounds), 0, Silent()) for bounds in ((0, 16), (16, 40))]
-    first, last = (FaissIndex(kind, index, DIM, {}) for index in indexes)
-    bare = Segment(index=last, offsets=np.pad(offsets[16:40], (0, 5)), bare=np.arange(24, 29))
-    several = Targets.of([Segment(index=first, offsets=offsets[:16]), bare], DIM)
-    assert (len(several), several.room(None)) == (45, 40)
-    np.testing.assert_array_equal(several.have_vectors(np.array([0, 39, 40, 44])), [True, True, False, False])
-    assert not several.vectors(np.array([44, 3]))[0].any()
-    matches = chosen(several, np.arange(45) >= 38)
-    assert several.room(matches) == 2
-    _, found = several.find(folded_queries(queries, 1.0), 2, {}, matches)
-    assert set(found.ravel()) == {38, 39}

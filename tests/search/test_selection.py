@@ -5,8 +5,7 @@ from support import problems
 from support.hubs import unit
 
 import hubless
-from hubless.errors import InputError, UnknownField
-from hubless.search.selection import DEEPEST_GROUPED, MOST_DIVERSE, diverse
+from hubless.search.selection import DEEPEST_GROUPED, diverse
 
 N = 150
 PROBLEM = problems.with_hubs(targets=N, bank=200, dim=16)
@@ -134,24 +133,3 @@ def test_diverse_places_are_different_and_start_with_the_best(seed, diversity, k
     assert places[0] == int(scores.argmax())
     turned = diverse(scores[::-1], vectors[::-1], k, diversity)
     assert [9 - place for place in turned] == places
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "expected"),
-    [
-        ({"diversity": 1.5}, InputError, "diversity: expected a number of at least 0 and at most 1, got 1.5"),
-        ({"diversity": float("nan")}, InputError, "diversity: expected a number"),
-        ({"diversity": 0.5, "limit": MOST_DIVERSE}, InputError, "limit: expected at most 1000 with diversity"),
-        ({"group_by": "kinds"}, UnknownField, "group_by: expected a column of the payload, kind, shelf, even, got"),
-        ({"group_by": 3}, InputError, "group_by: expected a column of the payload, got 3"),
-    ],
-)
-def test_wrong_choice_is_refused(index, options, error, expected):
-    with pytest.raises(error, match=expected):
-        index.query(PROBLEM.queries[0], skip=1, **options)
-
-
-def test_groups_need_a_payload():
-    bare = hubless.Index("none", "cosine").fit(None, PROBLEM.targets)
-    with pytest.raises(InputError, match="group_by: expected none, as collection 'index' has no payload"):
-        bare.query(PROBLEM.queries[0], group_by="kind")

@@ -86,18 +86,18 @@ def test_exception_stands_in_the_line_with_its_message():
 
 @pytest.fixture
 def piped():
-    """A logger whose lines go to a pipe, its handler, and the end of the pipe that can be read."""
+    """A logger whose lines go to a pipe, its handler, and the two ends of the pipe."""
     reader, writer = os.pipe()
     handler = LineHandler(writer)
     logger = logging.Logger("piped")
     logger.addHandler(handler)
     with os.fdopen(reader) as lines:
-        yield logger, handler, lines
+        yield logger, handler, lines, writer
     os.close(writer)
 
 
 def test_lines_that_nobody_reads_are_dropped_and_counted_and_their_number_is_told_later(piped):
-    logger, handler, lines = piped
+    logger, handler, lines, _ = piped
     dropped = []
     handler.on_drop = lambda: dropped.append(1)
     count = 4 * MOST  # as many as may wait, and as many again, have been taken to be written
@@ -119,7 +119,7 @@ def test_lines_that_nobody_reads_are_dropped_and_counted_and_their_number_is_tol
 
 
 def test_line_that_cannot_be_formatted_is_told_and_the_next_is_written(piped):
-    logger, _, lines = piped
+    logger, _, lines, _ = piped
     logger.info("%d lines", "no number of")
     logger.info("next")
     assert lines.readline() == "a line could not be formatted: '%d lines'\n"
@@ -128,8 +128,8 @@ def test_line_that_cannot_be_formatted_is_told_and_the_next_is_written(piped):
 
 def test_reader_that_wants_no_more_just_now_gets_the_rest_when_it_reads_on(piped):
     """As a terminal that another program has set to non-blocking."""
-    logger, handler, lines = piped
-    os.set_blocking(handler.descriptor, False)
+    logger, _, lines, writer = piped
+    os.set_blocking(writer, False)
     for number in range(2000):
         logger.info("%d %s", number, 50 * "x")
     assert [int(lines.readline().split()[0]) for _ in range(2000)] == list(range(2000))

@@ -53,20 +53,26 @@ def test_impossible_value_is_refused(tmp_path, name, value):
 
 def test_limits_hold_for_queries(serve, words, vector):
     query, batch = "/v1/collections/words/query", "/v1/collections/words/query/batch"
-    with serve({"words": words}, usual_limit=3, max_limit=5, max_depth=4, max_batch=2) as (client, _):
+    with serve({"words": words}, usual_limit=3, max_depth=4) as (client, _):
         body = {"vector": vector.tolist()}
         assert len(client.post(query, json={**body, "limit": 2, "skip": 2}).json()["hits"]) == 2
         refused = client.post(query, json={**body, "limit": 2, "skip": 3}).json()
         assert refused["expected"] == "a whole number from 0 to 2 beside this limit"
         assert len(client.post(query, json=body).json()["hits"]) == 3
         assert len(client.post(query, json={**body, "limit": 5}).json()["hits"]) == 5
-        refused = client.post(query, json={**body, "limit": 6}).json()
-        assert (refused["parameter"], refused["expected"]) == ("limit", "a whole number from 1 to 5")
+        refused = client.post(query, json={**body, "limit": 1001}).json()
+        assert (refused["parameter"], refused["expected"]) == ("limit", "a whole number from 1 to 1000")
         assert client.post(batch, json={"queries": [body] * 2}).status_code == 200
-        refused = client.post(batch, json={"queries": [body] * 3}).json()
-        assert (refused["code"], refused["expected"], refused["received"]) == ("invalid_input", "1 to 2 queries", "3")
-        binary = client.post(batch, content=vector.tobytes() * 3, headers={"content-type": "application/octet-stream"})
-        assert binary.json()["expected"] == "1 to 2 queries"
+        refused = client.post(batch, json={"queries": [body] * 1001}).json()
+        assert (refused["code"], refused["expected"], refused["received"]) == (
+            "invalid_input",
+            "1 to 1000 queries",
+            "1001",
+        )
+        binary = client.post(
+            batch, content=vector.tobytes() * 1001, headers={"content-type": "application/octet-stream"}
+        )
+        assert binary.json()["expected"] == "1 to 1000 queries"
 
 
 def test_variables_of_all_documents_and_programs_are_known():

@@ -165,9 +165,9 @@ def test_writes_beyond_what_may_stand_beside_the_index_wait_for_the_merge(catalo
 
 
 def test_more_points_than_a_write_or_the_collection_may_have_are_refused(catalog):
-    with writing.writable(catalog, max_write_points=3, max_added=4, merge_at=0) as client:
+    with writing.writable(catalog, max_added=4, merge_at=0) as client:
         points = [point(f"new-{seed}", seed) for seed in range(6)]
-        assert client.put("/points", json={"points": points}).json()["parameter"] == "points"
+        assert client.put("/points", json={"points": points[:1] * 1001}).json()["expected"] == "1 to 1000 points"
         assert client.put("/points", json={"points": points[:3]}).status_code == 200
         refused = client.put("/points", json={"points": points[3:]})
         problem(refused, 429, "merge_needed")

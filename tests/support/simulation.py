@@ -21,9 +21,10 @@ import traceback
 from collections import Counter
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from errno import EIO
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from stat import S_ISDIR
 from types import SimpleNamespace
@@ -33,18 +34,6 @@ import httpx
 import numpy as np
 from support import calls, rivals, small
 from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
-from support.naming import (
-    ANY,
-    NONE,
-    UNSEEN,
-    Change,
-    Held as Kept,
-    Names,
-    Reader,
-    State,
-    request_of as change_of,
-    told_of,
-)
 
 import hubless
 from hubless.builder import shards
@@ -56,7 +45,6 @@ from hubless.search.writes import Put
 from hubless.store import bank_order, bundle, catalog as catalogs, locks
 from hubless.vectors.sources import ArrayVectors
 from hubless_service.app import create_app
-from hubless_service.http.trace import SCOPE_KEY
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.log_follower import catch_up
 from hubless_service.searching.search_service import SearchService
@@ -67,11 +55,6 @@ NAME = rivals.NAME
 WORKERS = 2
 IDS = [f"p{number}" for number in range(12)]
 FIRST = IDS[:6]
-ALIASES = ("a0", "a1")
-BRIEF = "brief"
-"""A collection that is created and deleted, and the one point of which is put anew."""
-PROBE = "probe"
-"""An alias whose revision tells how often any was changed."""
 STEPS = 20
 INDEX = {"index": "hnsw", "shard_targets": 8}
 """One that is trained, in one or two segments."""
@@ -103,24 +86,29 @@ class Held:
             work(*arguments)
 
 
+_faulty = ContextVar("_faulty", default=False)
+
+
+class PatientWriter(Writer):
+    """It waits as long as it takes, and lets the writes of some requests turn out to be wrong."""
+
+    async def write(self, trace, name, points, plan, deadline, *, durable=True):
+        plan = faulty(plan) if _faulty.get() else plan
+        return await super().write(trace, name, points, plan, time.perf_counter() + _FOREVER, durable=durable)
+
+
 class Desk(SearchService):
     """An engine without threads: it answers at once, and writes what waits when `write_all` is called."""
 
     def __init__(self, source, settings):
         super().__init__(source, settings)
-        self.writer = Writer(self.shelf, 64, 100_000, lambda: None)
+        self.writer = PatientWriter(self.shelf, 64, 100_000, lambda: None)
         self.writer._threads = self.held = Held()
         self._follower._openers = Here()
         self.on_look = lambda: None
 
     async def run(self, trace, work, collection=None):
         return work()
-
-    async def write(self, request, collection, points, plan, *, durable=True):
-        if request.headers.get("x-faulty"):
-            plan = faulty(plan)
-        trace, deadline = request.scope[SCOPE_KEY], time.perf_counter() + _FOREVER
-        return await self.writer.write(trace, collection, points, plan, deadline, durable=durable)
 
     async def appears(self, name):
         return name in self.shelf.slots
@@ -187,8 +175,12 @@ class Worker:
         """The status and the document that answer a request about the collection, or another path of the contract."""
         place = path if path.startswith("/v1") else f"/v1/collections/{NAME}{path}"
         request = httpx.Request(method, f"http://worker{place}", json=body, headers=headers)
-        answer = await self.app.handle_async_request(request)
-        return answer.status_code, json.loads(await answer.aread())
+        told = _faulty.set("x-faulty" in request.headers)
+        try:
+            answer = await self.app.handle_async_request(request)
+            return answer.status_code, json.loads(await answer.aread())
+        finally:
+            _faulty.reset(told)
 
 
 class Disk:
@@ -309,7 +301,6 @@ class World:
         for module in modules:
             module.now = self.now
         self.history = History({wanted: Value(wanted, wanted, 0) for wanted in FIRST})
-        self.names = Names(State({}, {NAME: Kept(UNSEEN)}))
         self.scroll = None
         self.number = 0
         self.inside = None  # a merge, or a compaction
@@ -342,7 +333,7 @@ class World:
 
     def step(self):
         actions = {self.write: 10, self.page: 6, self.look_at: 5, self.follow: 4, self.look: 2}
-        actions |= {self.change_alias: 3, self.look_at_names: 3, self.change_collection: 3}
+        actions |= {self.look_at_version: 3}
         if self.inside != MERGE:
             actions |= {self.flush: 1.5, self.merge: 1, self.rollback: 0.7, self.prune: 0.7, self.kill_one: 0.7}
             actions |= {self.activate: 1}
@@ -443,30 +434,6 @@ class World:
             found = self.ask(worker, "/points", ids=wanted, **{"with": ["payload", "vector"]}, **more)["points"]
             history.saw(low, history.most, lambda state: taken(state, wanted), self.history.values(found))
 
-    def change_alias(self):
-        worker, alias = self.rng.choice(self.workers), self.rng.choice(ALIASES)
-        stands = self.reader(worker).alias(alias)
-        match = self.rng.choice([None, NONE, ANY, stands.revision if stands else NONE, 10**6])
-        if self.rng.random() < 0.6:
-            self.change(worker, Change("put alias", alias, self.rng.choice([NAME, BRIEF]), match))
-        else:
-            self.change(worker, Change("delete alias", alias, match=None if match == NONE else match))
-
-    def change_collection(self):
-        """Create, delete or write to the brief collection."""
-        self.number += 1
-        kind = self.rng.choice(["create", "create", "delete", "mark", "mark"])
-        value = {"delete": self.rng.random() < 0.5, "mark": f"m{self.number}"}.get(kind)
-        self.change(self.rng.choice(self.workers), Change(kind, BRIEF, value))
-
-    def change(self, worker, change):
-        """Send a change of names. Where the machine stopped or the worker fell behind, it may be done all the same."""
-        status, document = self.sent(worker, *change_of(change))
-        if self.disk.dead or self.is_behind(worker, document):
-            self.names.lost(change)
-        else:
-            self.names.changed(change, told_of(change, status, document))
-
     def activate(self):
         worker, version = self.rng.choice(self.workers), self.rng.choice(hubless.Catalog(self.path).version_ids(NAME))
         status, document = self.told(worker, "POST", f"/versions/{version}/activate")
@@ -474,26 +441,9 @@ class World:
             raise Wrong(f"{version} was not activated: {document}")
         self.current = {version}
 
-    def look_at_names(self):
-        worker = self.rng.choice(self.workers)
-        self.see_names(worker, self.rng.choice(ALIASES))
-        self.see_version(worker)
-
-    def see_names(self, worker, *aliases):
-        reader = self.reader(worker)
-        reader.aliases(aliases)
-        for alias in aliases:
-            reader.alias(alias)
-            reader.by_alias(alias)
-        reader.collection(BRIEF)
-        reader.mark(BRIEF)
-
-    def reader(self, worker):
-        return Reader(self.names, partial(self.told, worker), NAME)
-
-    def see_version(self, worker):
+    def look_at_version(self):
         """Others change versions without an answer: then each worker may serve the one before until it looks."""
-        status, document = self.told(worker, "GET", "")
+        status, document = self.told(self.rng.choice(self.workers), "GET", "")
         if status != 200 or document["version"] not in self.current:
             raise Wrong(f"served is {document.get('version', document)}, and not one of {self.current}")
 
@@ -736,10 +686,6 @@ class World:
         if restored and last > self.history.last:
             self.history.renumbered(last)
         self.history.settle(last, values, power_cut=power_cut)
-        for worker in self.workers:
-            self.see_names(worker, *ALIASES)
-        probed = self.reader(worker).alias(PROBE)
-        self.change(worker, Change("put alias", PROBE, NAME, probed.revision if probed else NONE))
         if self.rng.random() < 0.5:
             self.clear_up()
 
@@ -811,7 +757,7 @@ def main(folder, first, count):
     logging.disable()
     folder.mkdir(exist_ok=True)
     stage = Stage(folder)
-    writes, reads, names = 0, 0, Counter()
+    writes = reads = 0
     with calls.watching(stage.disk.root, stage.disk.told):
         for seed in range(first, first + count):
             world = None
@@ -825,9 +771,7 @@ def main(folder, first, count):
                 print(json.dumps({"seed": seed, "problem": problem}), flush=True)
             if world is not None:
                 writes, reads = writes + world.history.writes, reads + world.history.reads
-                names.update(world.names.done)
-    checked = {"checked writes": writes, "checked reads": reads, "checked names": names.total()}
-    print(json.dumps({"seeds": count, **checked, **stage.done}))
+    print(json.dumps({"seeds": count, "checked writes": writes, "checked reads": reads, **stage.done}))
 
 
 if __name__ == "__main__":

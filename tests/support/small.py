@@ -12,6 +12,26 @@ from hubless.store import bundle
 
 DIM, COUNT, BANK = 8, 40, 60
 WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord"]
+NOT_NAMES = [
+    "",
+    ".",
+    "..",
+    "../a",
+    "a/..",
+    "a/b",
+    "/a",
+    "a\0b",
+    "%2e%2e",
+    "a.b",
+    ".a",
+    "-a",
+    "_a",
+    "a b",
+    "ä",
+    "a\n",
+    "a" * 65,
+]
+"""What no collection and no alias can be called."""
 IDS = ["", "0", "-1", "a/b", "ä ö", "😀", "\ufffd", "x" * 1000, *(f"target-{row}" for row in range(8, COUNT))]
 
 

@@ -29,11 +29,6 @@ class Tensor:
         return self.array.__dlpack_device__()
 
 
-class OnAnotherDevice:
-    def __array__(self, dtype=None, copy=None):
-        raise TypeError("can't convert cuda:0 device type tensor to numpy.\nUse Tensor.cpu()")
-
-
 def objects(*rows):
     """An array of objects, as `.values` of a column of pandas is."""
     array = np.empty(len(rows), object)
@@ -95,33 +90,6 @@ def test_tensor_of_torch_is_read_without_its_gradient_only():
     np.testing.assert_array_equal(as_vectors(torch.tensor(ROWS), "vector"), ROWS)
     with pytest.raises(InputError, match=r"^vector: expected an array that NumPy can read, got .*requires grad"):
         as_vectors(torch.tensor(ROWS, requires_grad=True), "vector")
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ([[1.0], [1.0, 2.0]], "targets, row 1: expected 1 numbers, as row 0 has, got 2 numbers"),
-        (pa.array([[1.0], [1.0, 2.0]]), "targets, row 1: expected 1 numbers, as row 0 has, got 2"),
-        (pa.array([[1.0], None]), "targets, row 1: expected a vector, got a null"),
-        (pa.array([[1.0, 2.0], [1.0, None]]), "targets, row 1, column 1: expected a number, got a null"),
-        (pa.array([1.0, None]), "targets, row 1: expected a number, got one of 1 nulls"),
-        ([[1.0], None], "targets, row 1: expected a vector, got none"),
-        ([[1.0, 2.0], [1.0, "x"]], "targets, row 1, column 1: expected a number, got 'x'"),
-        (objects([1.0], [1.0, 2.0]), "targets, row 1: expected 1 numbers, as row 0 has, got 2 numbers"),
-        (objects(np.ones(2), np.array([1, None])), "targets, row 1, column 1: expected a number, got none"),
-        (objects([1.0], [[1.0], [2.0, 3.0]]), "targets, row 1: expected a vector, got lists of several lengths"),
-        (np.ma.array(ROWS, mask=ROWS < 2), "targets, row 0: expected an array without masked values: fill them, or "),
-        ([np.ma.array([1.0], mask=[True])], "targets, row 0: expected a vector without masked values, got some"),
-        (
-            pa.chunked_array([CATEGORIES[:1]]),
-            "targets: expected a column of numbers, got dictionary<values=string_view",
-        ),
-        (OnAnotherDevice(), "targets: expected an array that NumPy can read, got can't convert cuda:0 .*to numpy.$"),
-    ],
-)
-def test_what_is_no_array_of_numbers_is_refused_naming_the_row(given, message):
-    with pytest.raises(InputError, match=f"^{message}"):
-        as_source(given, "targets")
 
 
 PAYLOADS = {

@@ -7,7 +7,6 @@ import pytest
 from support import small
 
 import hubless
-from hubless.errors import InputError
 
 NAMES = [f"img-{row}" for row in range(small.COUNT)]
 
@@ -23,21 +22,6 @@ def test_named_arrays_are_vectors_bank_and_ids(npz):
     index = hubless.Index(metric="cosine", correction="csls").fit(f"{npz}:texts", f"{npz}:images", ids=f"{npz}:names")
     assert index.query(small.targets()[:2], limit=1, strength=0)[1][0].id == "img-1"
     assert index.manifest.provenance.inputs["targets"].name == "t.npz"
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        (
-            "",
-            r"targets \(t\.npz\): expected an array named vectors, a single array, or FILE\.npz:NAME, got arrays \['im",
-        ),
-        (":image", r"targets \(t\.npz\): expected one of its arrays, got image; arrays \['images', 'texts', 'names'\]"),
-    ],
-)
-def test_array_that_is_not_there_is_refused_with_the_names_of_all(npz, given, told):
-    with pytest.raises(InputError, match=told):
-        hubless.Index(metric="cosine", correction="none").fit(small.query_bank(), f"{npz}{given}")
 
 
 def test_job_follows_the_file_of_a_named_array(npz):

@@ -37,24 +37,6 @@ def test_column_has_the_type_that_holds_the_values_of_all_files(tmp_path, first,
     assert items.payload.schema.field("p").type.equals(kind) or pa.types.is_list(kind)
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "told"),
-    [
-        (
-            ["x", "y"],
-            [1, 2],
-            r"1\.parquet: expected columns of .*, got .*Field p has incompatible types: string vs int64",
-        ),
-        ([2**53 + 1, 2], [0.5, 1.5], r"0\.parquet, column p: expected values of double, got Integer value 90071992547"),
-    ],
-)
-def test_types_that_lose_values_are_refused_by_file_and_column(tmp_path, first, second, told):
-    write_parquet(tmp_path / "0.parquet", ROWS[:2], p=first)
-    write_parquet(tmp_path / "1.parquet", ROWS[2:], p=second)
-    with pytest.raises(InputError, match=told):
-        open_items(tmp_path, "targets")
-
-
 def test_folders_that_name_a_column_are_one(tmp_path):
     parts = {"year": [2019, 2019, 2020, None], "lang": ["01", "fr é", "en/us", "01"]}
     pq.write_to_dataset(pa.table({"vector": ROWS.tolist(), "n": [0, 1, 2, 3], **parts}), tmp_path, list(parts))

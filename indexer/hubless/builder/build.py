@@ -1,6 +1,7 @@
 """The batch job: inputs → version, published as the current one of a collection."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.inputs.readings import read_vectors
-from hubless.builder.pipeline.draft import drafting, tell_engine
+from hubless.builder.pipeline.draft import drafting
 from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.next_version import make_current, write_version
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
@@ -95,7 +97,7 @@ def build(
         similarity is −½|q − t|²
     correction : a name in `hubless.CORRECTIONS`
     parameters : of the correction
-    engine : holds and searches the vectors: "faiss", or one that is installed, such as "milvus" (see docs/milvus.md)
+    engine : holds and searches the vectors: "faiss", or one that is installed, such as "milvus" (see its README.md)
     index : a name in `hubless.knn.INDEXES`, or one of the engine. "auto" chooses by size and the next three
     recall : share of the exact top 10 that the index has to find, with the cheapest search parameters that do
     memory : the most that the index may take: bytes, or a text such as "4GB". None sets no limit. For faiss only
@@ -124,7 +126,7 @@ def build(
         corrects all targets. See docs/methods.md, "Tenants"
     strength : default strength of the version, from 0 to 2, instead of live queries and labels. By default 1; under
         "dot" ¼ if targets differ in length
-    relevant : for each bank query the id of its right target, or a list of ids: docs/lab.md, "Labels". A fifth of the
+    relevant : for each bank query the id of its right target, or a list of ids: docs/cli.md, "Labels". A fifth of the
         labelled queries, at least 20, or up to 100 that are a fifth of the bank, is left out of it. They make
         confidence a probability; if they say that the correction does harm, the strength is 0
     clicks : which targets people chose for their queries. A table with `query`, the id or row of a bank query or its
@@ -185,17 +187,12 @@ def build(
             with executing(recipe.executor, staged.folder):
                 with seen.unchanged():
                     # first, so that mistakes in them are found before the long work
-                    contents.write(staged.folder)
+                    held = contents.held(staged.folder)
                     vectors = read_vectors(opened, recipe, staged.folder)
-                draft = fit_version(vectors, bench, bank_of_targets=bank_of_targets, strength=decided)
+                parts = fit_version(vectors, held, bench, bank_of_targets=bank_of_targets, strength=decided)
                 steps.step("writing")
-                records = draft.write(staged, contents, seq=seq)
-            published = staged.publish(
-                draft.manifest(contents, vectors.records, collection, staged.version, log_seq=seq, segments=records)
-            )
-        work.publish()
-        tell_engine(published)
-        return published
+                written = write_version(replace(parts, seq=seq), staged)
+            return make_current(staged, written, then=work.publish)
 
 
 def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:

@@ -80,7 +80,7 @@ def diagnose(
     target_bank : (g, d) extra targets
     ids, payload : of the targets, to name them in the answer
     top : how many hubs to name
-    queries, relevant : labelled queries (m, d), 50 or more, and their right targets (docs/lab.md, "Labels"), to measure
+    queries, relevant : labelled queries (m, d), 50 or more, and their right targets (docs/cli.md, "Labels"), to measure
         what `auto` gains; without a query bank these queries are the bank
     seed : of what is sampled and held out
     bank_of_targets : take a query bank that holds targets; that of an index is taken always

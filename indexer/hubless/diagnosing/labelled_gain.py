@@ -1,7 +1,7 @@
 """The change by `auto` for labelled queries, with a bank that does not leak.
 
 A bank query's own target must not be among the searched targets, or pushing it down looks like a gain. So a bank that
-is the labelled queries themselves is split by the strict protocol: docs/lab.md.
+is the labelled queries themselves is split by the strict protocol: lab/docs/lab.md.
 """
 
 from collections.abc import Sequence

@@ -20,7 +20,7 @@ from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.columns import Column, listed, read_column
 
 Labels: TypeAlias = str | Path | Sequence[Any] | Mapping[Any, Any] | NDArray[Any] | pa.Array
-"""For each query the id of its right target or a list of ids, or a file of these: docs/lab.md has all forms."""
+"""For each query the id of its right target or a list of ids, or a file of these: docs/cli.md has all forms."""
 
 _FORMS = "for each query the id of its right target, or a list of ids"
 _NAMED, _MATRIX, _FEW = 5, 2, 2

@@ -74,7 +74,7 @@ def compare(
     ----------
     queries : (m, d); or `SimilarityMatrices` or `Labelled`, in place of queries, targets and banks
     targets : (n, d)
-    relevant : for each query the id of its right target, or a list of ids: docs/lab.md, "Labels"
+    relevant : for each query the id of its right target, or a list of ids: docs/cli.md, "Labels"
     corrections : names, pairs of a name and its parameters, or parameters by name; None for the usual ones
     metric : "cosine", "dot" or "euclidean"; it has to be given with vectors
     ids : (n,) of the targets, by which labels name them; by default those in their file, or else row numbers

@@ -47,7 +47,7 @@ def evaluate(
     Parameters
     ----------
     queries : (m, d): a file, an array, or a source
-    relevant : for each query the id of its right target, or a list of ids: docs/lab.md, "Labels"
+    relevant : for each query the id of its right target, or a list of ids: docs/cli.md, "Labels"
     strength : λ of the corrected ranking; None is the default of the version, as it is served
     recalls : the k of R@k
     depths : the k of N_k, from which hubness is measured

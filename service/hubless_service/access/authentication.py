@@ -1,6 +1,7 @@
 """The key of a request is checked first."""
 
 import logging
+from dataclasses import dataclass
 from math import ceil
 from urllib.parse import urlsplit
 
@@ -29,14 +30,14 @@ FAILURES = ("no_key", "wrong_key", "too_many")
 """Why a request's key does not open what it could: for metrics."""
 
 
+@dataclass
 class KeyCheck:
     """Looks up what the keys of requests allow. Only there if keys are wanted."""
 
-    def __init__(self, keys: Keys, attempts: Attempts, failures: Counter, *, metrics_public: bool) -> None:
-        self.keys = keys
-        self.attempts = attempts
-        self.failures = failures
-        self.public = PUBLIC | {METRICS} if metrics_public else PUBLIC
+    keys: Keys
+    attempts: Attempts
+    failures: Counter
+    public: frozenset[str]
 
     def __call__(self, scope: Scope) -> HttpProblem | None:
         """Put what its key allows into the scope of a request; return why it is refused: 401, or 429."""
@@ -70,12 +71,12 @@ class KeyCheck:
         return _refusal(presented)
 
 
+@dataclass
 class Authenticate:
     """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
 
-    def __init__(self, app: ASGIApp, check: KeyCheck) -> None:
-        self.app = app
-        self.check = check
+    app: ASGIApp
+    check: KeyCheck
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through with what its key allows, or refuse it."""

@@ -5,8 +5,8 @@ The text below a member says what it means.
 
 import ast
 import inspect
-import sys
 from itertools import pairwise
+from types import ModuleType
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
 from pydantic import BaseModel, Field, WithJsonSchema
@@ -22,15 +22,9 @@ from hubless.store.bundle import (
 )
 from hubless.store.kept_scan import KeptScan
 from hubless.vectors.comparing import Metric
-from hubless_service.http.values import IdJson
+from hubless_service.http.values import IdJson, Json
 
-
-def about(description: str) -> Any:
-    """Describe a member of an answer."""
-    return Field(description=description)
-
-
-PayloadJson: TypeAlias = Annotated[dict[str, Any] | None, about("null where the collection has no payload.")]
+PayloadJson: TypeAlias = Annotated[Json | None, Field(description="null where the collection has no payload.")]
 VectorJson: TypeAlias = Annotated[
     Any,
     WithJsonSchema(
@@ -400,7 +394,7 @@ class ReadyAnswer(TypedDict):
     """Of a catalog in object storage; left out as `collections` are."""
     note: NotRequired[str]
     """Says that the catalog is empty, and what to do."""
-    collections: NotRequired[dict[str, dict[str, Any]]]
+    collections: NotRequired[dict[str, Json]]
     """Each collection's state; of one that failed, why. Left out where a key is needed to see them."""
 
 
@@ -488,7 +482,7 @@ class WorkAnswer(BaseModel):
     ended: str | None
     version: str | None
     """That it made; null for none."""
-    problem: dict[str, Any] | None
+    problem: Json | None
     """Why it failed: code and detail of a problem."""
 
 
@@ -730,10 +724,10 @@ class DiffAnswer(TypedDict):
     """Of the older version; none if the dimensions differ."""
 
 
-def meanings() -> dict[str, dict[str, str]]:
-    """Return what members of the types here mean, those of their bases too: for each type the texts by member."""
+def meanings(module: ModuleType) -> dict[str, dict[str, str]]:
+    """Return what members of a module's types mean, those of their bases too: for each type the texts by member."""
     found: dict[str, dict[str, str]] = {}
-    for made in ast.parse(inspect.getsource(sys.modules[__name__])).body:
+    for made in ast.parse(inspect.getsource(module)).body:
         if isinstance(made, ast.ClassDef):
             found[made.name] = {}
             for base in made.bases:

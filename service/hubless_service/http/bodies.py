@@ -16,7 +16,7 @@ from hubless_service.http.heavy import check_nesting, check_shape, check_whole_n
 from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.requests import JSON, RequestModel, read
 from hubless_service.http.trace import SCOPE_KEY, Trace
-from hubless_service.http.values import Subject
+from hubless_service.http.values import Json, Subject
 from hubless_service.settings import Settings
 
 _R = TypeVar("_R", bound=RequestModel)
@@ -81,12 +81,7 @@ async def receive(request: Request, settings: Settings, *, large: bool = False) 
 
 def media_type(request: Request, *accepted: str) -> str:
     """Return the type of the body. Raises `unsupported_media_type` unless it is accepted, and not compressed."""
-    coding, sent = "", ""
-    for name, value in reversed(request.scope["headers"]):  # the first of each counts
-        if name == b"content-encoding":
-            coding = str(value, "latin-1")
-        elif name == b"content-type":
-            sent = str(value, "latin-1")
+    coding, sent = (request.headers.get(name, "") for name in ("content-encoding", "content-type"))
     if coding not in ("", "identity"):
         raise HttpProblem("unsupported_media_type", f"content-encoding: expected none, got {clip(coding)}")
     if sent in accepted:
@@ -115,12 +110,12 @@ def parse(body: bytes, *, stored: bool = False) -> Any:
     return document
 
 
-def url_fields(request: Request, texts: Collection[str] = ()) -> dict[str, Any]:
+def url_fields(request: Request, texts: Collection[str] = ()) -> Json:
     """Return the fields of the URL as JSON values, but for texts; `with` is a list, by commas or repeated.
 
     Raises `InputError` for a field that stands twice.
     """
-    fields: dict[str, Any] = {}
+    fields: Json = {}
     for name, text in _url_pairs(request):
         if name == "with":
             fields[name] = [*fields.get(name, ()), *text.split(",")]

@@ -16,11 +16,6 @@ class Cycle(RequestResponseCycle):
     on_gone: Callable[[], object] | None = None  # called if the client hangs up before it is answered
     watch: Watch
 
-    @property
-    def is_alone(self) -> bool:
-        """Return True if this process answers no other request now."""
-        return self.watch.busy <= 1
-
     def whole_body(self) -> bytes | None:
         """Return the body, if all of it has come and nobody has asked for a part of it."""
         if self.more_body or self.disconnected:

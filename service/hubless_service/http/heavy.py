@@ -1,7 +1,7 @@
 """Work on large bodies and answers, which would keep all other clients waiting in the event loop."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -61,18 +61,10 @@ def check_shape(body: bytes) -> None:
         raise InputError("body", expected, f"more in {len(body)} bytes")
 
 
-def count_values(document: Any, most: int) -> int:
-    """Return the number of values in a JSON value, at any depth; counts little further than `most`."""
-    count = 0
-    waiting = [iter([document])]
-    while waiting and count <= most:
-        for value in waiting[-1]:
-            if isinstance(value, dict | list):
-                waiting.append(iter(value.values() if isinstance(value, dict) else value))
-                break
-            count += 1
-            if count > most:
-                break
-        else:
-            waiting.pop()
-    return count
+def values_of(document: Any) -> Iterator[Any]:
+    """Yield the values in a JSON value, at any depth, that are no lists and no objects."""
+    if isinstance(document, dict | list):
+        for each in document.values() if isinstance(document, dict) else document:
+            yield from values_of(each)
+    else:
+        yield document

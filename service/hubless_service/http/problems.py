@@ -1,7 +1,7 @@
 """Errors as problem documents (RFC 9457): each code with its status, and the library's errors as problems."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import orjson
 from fastapi import FastAPI, Request, Response
@@ -16,61 +16,104 @@ RETRY_AFTER = {"Retry-After": "1"}
 _LONGEST = 200
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemType:
+class ProblemType(NamedTuple):
     """Members of all problems of one code: the status, the title, and whether it helps to wait a second."""
 
     status: int
     title: str
-    passes: bool = False
+    passes: bool
 
 
 # The codes are part of the contract. hubless/errors.py says what the codes of the library mean.
+_TITLES = {
+    400: {
+        "malformed_request": "The request is not HTTP",
+        "malformed_body": "The body cannot be parsed",
+    },
+    401: {
+        "unauthenticated": "An API key is needed",
+    },
+    403: {
+        "forbidden": "The API key does not allow this",
+    },
+    404: {
+        "not_found": "There is nothing at this path",
+        "collection_not_found": "There is no such collection",
+        "version_not_found": "There is no such version",
+        "alias_not_found": "There is no such alias",
+        "scores_not_found": "There is no such correction of scores",
+        "point_not_found": "There is no such point",
+        "picture_not_found": "There is no such picture",
+    },
+    405: {
+        "method_not_allowed": "The path does not have this method",
+    },
+    408: {
+        "request_timeout": "The body did not come in time",
+    },
+    409: {
+        "point_exists": "There is such a point already",
+        "collection_exists": "There is such a collection already, with other settings",
+        "collection_aliased": "Aliases stand for the collection",
+    },
+    410: {
+        "cursor_expired": "The cursor belongs to another version",
+    },
+    412: {
+        "precondition_failed": "It is not as it was expected to be",
+    },
+    413: {
+        "body_too_large": "The body is too large",
+    },
+    415: {
+        "unsupported_media_type": "The body is of a type that is not understood",
+    },
+    422: {
+        "invalid_input": "A value is not what it has to be",
+        "unknown_field": "There is no such field",
+        "dimension_mismatch": "The vector has the wrong dimension",
+        "not_finite": "The vector holds a number that float32 cannot",
+        "zero_vector": "The vector has no direction",
+        "no_encoder": "The collection does not take texts",
+        "unknown_words": "No word of the text is known",
+        "text_refused": "The encoder of the collection does not take the text",
+    },
+    428: {
+        "precondition_required": "Changing it needs If-Match",
+    },
+    429: {
+        "too_many_requests": "Too many queries are waiting",
+        "too_many_wrong_keys": "Too many wrong API keys came from this address",
+        "merge_needed": "Too many points stand beside the index",
+    },
+    431: {
+        "head_too_large": "Heads of requests are too large, or too many wait",
+    },
+    500: {
+        "internal_error": "The server has failed",
+    },
+    502: {
+        "encoder_failed": "The encoder of the collection has failed",
+        "engine_failed": "The engine of the collection has failed",
+    },
+    503: {
+        "not_ready": "The server is not ready",
+        "engine_unavailable": "The engine of the collection cannot be reached",
+        "bundle_damaged": "The collection cannot be served: its files are damaged",
+        "unsupported_bundle": "The collection cannot be served: another hubless made it",
+        "log_damaged": "The log of the collection is damaged",
+        "storage": "The storage of the server refuses",
+    },
+    504: {
+        "deadline_exceeded": "The time that the request has is over",
+        "encoder_timeout": "The encoder of the collection did not answer in time",
+    },
+}
+"""The title of each code, by its status."""
 PROBLEM_TYPES = {
-    "malformed_request": ProblemType(400, "The request is not HTTP"),
-    "malformed_body": ProblemType(400, "The body cannot be parsed"),
-    "unauthenticated": ProblemType(401, "An API key is needed"),
-    "forbidden": ProblemType(403, "The API key does not allow this"),
-    "not_found": ProblemType(404, "There is nothing at this path"),
-    "collection_not_found": ProblemType(404, "There is no such collection"),
-    "version_not_found": ProblemType(404, "There is no such version"),
-    "alias_not_found": ProblemType(404, "There is no such alias"),
-    "scores_not_found": ProblemType(404, "There is no such correction of scores"),
-    "point_not_found": ProblemType(404, "There is no such point"),
-    "picture_not_found": ProblemType(404, "There is no such picture"),
-    "method_not_allowed": ProblemType(405, "The path does not have this method"),
-    "request_timeout": ProblemType(408, "The body did not come in time"),
-    "point_exists": ProblemType(409, "There is such a point already"),
-    "collection_exists": ProblemType(409, "There is such a collection already, with other settings"),
-    "collection_aliased": ProblemType(409, "Aliases stand for the collection"),
-    "cursor_expired": ProblemType(410, "The cursor belongs to another version"),
-    "precondition_failed": ProblemType(412, "It is not as it was expected to be"),
-    "body_too_large": ProblemType(413, "The body is too large"),
-    "unsupported_media_type": ProblemType(415, "The body is of a type that is not understood"),
-    "invalid_input": ProblemType(422, "A value is not what it has to be"),
-    "unknown_field": ProblemType(422, "There is no such field"),
-    "dimension_mismatch": ProblemType(422, "The vector has the wrong dimension"),
-    "not_finite": ProblemType(422, "The vector holds a number that float32 cannot"),
-    "zero_vector": ProblemType(422, "The vector has no direction"),
-    "no_encoder": ProblemType(422, "The collection does not take texts"),
-    "unknown_words": ProblemType(422, "No word of the text is known"),
-    "text_refused": ProblemType(422, "The encoder of the collection does not take the text"),
-    "precondition_required": ProblemType(428, "Changing it needs If-Match"),
-    "too_many_requests": ProblemType(429, "Too many queries are waiting", passes=True),
-    "too_many_wrong_keys": ProblemType(429, "Too many wrong API keys came from this address"),
-    "merge_needed": ProblemType(429, "Too many points stand beside the index"),
-    "head_too_large": ProblemType(431, "Heads of requests are too large, or too many wait"),
-    "internal_error": ProblemType(500, "The server has failed"),
-    "encoder_failed": ProblemType(502, "The encoder of the collection has failed"),
-    "engine_failed": ProblemType(502, "The engine of the collection has failed"),
-    "not_ready": ProblemType(503, "The server is not ready", passes=True),
-    "engine_unavailable": ProblemType(503, "The engine of the collection cannot be reached"),
-    "bundle_damaged": ProblemType(503, "The collection cannot be served: its files are damaged"),
-    "unsupported_bundle": ProblemType(503, "The collection cannot be served: another hubless made it"),
-    "log_damaged": ProblemType(503, "The log of the collection is damaged"),
-    "storage": ProblemType(503, "The storage of the server refuses"),
-    "deadline_exceeded": ProblemType(504, "The time that the request has is over"),
-    "encoder_timeout": ProblemType(504, "The encoder of the collection did not answer in time"),
+    code: ProblemType(status, title, code in {"too_many_requests", "not_ready"})
+    for status, titles in _TITLES.items()
+    for code, title in titles.items()
 }
 
 _ENGINES = {"deadline_exceeded": "The engine of the collection did not answer in the time that the request has."}

@@ -1,7 +1,7 @@
 """Models of requests. The models that check a request are those that `/openapi.json` shows."""
 
-from dataclasses import dataclass
 from functools import cache, reduce
+from itertools import islice
 from operator import getitem
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
@@ -17,18 +17,19 @@ from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import Metric
 from hubless_service.http import values
 from hubless_service.http.arrow import ARROW, VECTOR, check_vectors_named, read_table, vectors_of
-from hubless_service.http.heavy import count_values
+from hubless_service.http.heavy import values_of
 from hubless_service.http.problems import clip, describe
 from hubless_service.http.values import Extras, Json, Subject, vectors_of_bytes
+from hubless_service.settings import Settings
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
 FEWEST_BANK_QUERIES = 2
-Limit = Annotated[int, values.whole("max_limit")]
-Skip = Annotated[int, values.whole("max_depth", least=0)]
+Limit = Annotated[int, values.whole(Settings.max_limit)]
+Skip = Annotated[int, values.whole(Settings.max_depth, least=0)]
 FEWEST_SAMPLED = 200
-Milliseconds = Annotated[int, values.whole("max_timeout_ms")]
-Text = Annotated[str, values.text("max_text")]
+Milliseconds = Annotated[int, values.whole(Settings.max_timeout_ms)]
+Text = Annotated[str, values.text(Settings.max_text)]
 _LONGEST_VERSION = 200
 _RELEVANT, _GROUPS = "relevant", "groups"
 ColumnName = Annotated[str, values.text(1000)]
@@ -51,11 +52,6 @@ _MEANT = {
     **dict.fromkeys(("with_payload", "with_vector", "with_vectors", "include"), ("with",)),
 }
 """Fields by the names that other databases give them."""
-
-
-def needed(description: str, **options: Any) -> Any:
-    """Describe a field."""
-    return Field(description=description, **options)
 
 
 def maybe(description: str, **options: Any) -> Any:
@@ -146,7 +142,7 @@ class QueryRequest(QueryForms, QueryOptions):
     """A stored target, to find more like it: asked with its vector, and itself left out."""
     filter: values.FilterJson | None = None
     """Only targets that meet it are searched."""
-    params: dict[str, Any] | None = None
+    params: Json | None = None
     """Search parameters of the collection's index, such as {"ef": 128}."""
 
     @classmethod
@@ -163,7 +159,7 @@ class BatchRequest(RequestModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"queries": [{"id": "subprocess.run", "limit": 3}]}]})
     kinds = (JSON, BINARY)
     large = True
-    queries: Annotated[list[QueryRequest], values.Several("queries", "max_batch")]
+    queries: Annotated[list[QueryRequest], values.Several("queries", Settings.max_batch)]
     """At most 1,000."""
     _field: str = PrivateAttr("queries")
 
@@ -180,7 +176,7 @@ class BatchRequest(RequestModel):
         if isinstance(queries, list) and info.context:
             filters = [query["filter"] for query in queries if isinstance(query, dict) and query.get("filter")]
             most = info.context.settings.max_batch_filter_values
-            if filters and count_values(filters, most) > most:
+            for _ in islice(values_of(filters), most, None):
                 raise InputError("queries", f"filters of at most {most} values in all", "more")
         return document
 
@@ -188,7 +184,7 @@ class BatchRequest(RequestModel):
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read the vectors of a binary body. The fields in the URL hold for all of them."""
         options = _given(read(BinaryRequest, url, subject))
-        most = subject.settings.max_batch
+        most = Settings.max_batch
         rows = vectors_of_bytes(body, subject.collection)
         if not 1 <= len(rows) <= most:
             raise InputError("body", f"1 to {most} queries", str(len(rows)))
@@ -215,13 +211,12 @@ Asked: TypeAlias = F32 | str | Picture | LikeTarget
 """A vector (1, d), prepared for the collection; a text; a picture; or a stored target."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Query:
+class Query(NamedTuple):
     """One query, however it was sent."""
 
     where: str  # before a field's name in an error: nothing, or `queries[3].`
     asked: Asked
-    options: dict[str, Any]  # of `Collection.query`, in a fixed order: the limit, and those that are not the default
+    options: Json  # of `Collection.query`, in a fixed order: the limit, and those that are not the default
     extras: Extras
     score_threshold: float | None
     timeout_ms: int
@@ -246,7 +241,7 @@ class PointRequest(RequestModel):
 class PictureRequest(RequestModel):
     """The URL of a picture."""
 
-    pixels: Annotated[int, values.whole("max_pixels", least=16)] | None = None
+    pixels: Annotated[int, values.whole(Settings.max_pixels, least=16)] | None = None
     """Of the longer side at most; 256 if not given."""
 
 
@@ -254,7 +249,7 @@ class PointsRequest(RequestModel):
     """Which targets to send, and with what."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["subprocess.run"]}]})
-    ids: Annotated[list[values.StoredId], values.Several("ids", "max_limit")]
+    ids: Annotated[list[values.StoredId], values.Several("ids", Settings.max_limit)]
     """At most 1,000, of the type of the collection's ids."""
     with_: values.Sent | None = maybe("What each target is sent with; its payload if not given.", alias="with")
     min_seq: values.MinSeq = None
@@ -284,7 +279,7 @@ class FindingsRequest(RequestModel):
     """The URL of the findings."""
 
     texts = frozenset({"id"})
-    id: Annotated[str, values.text("max_text", "the id of a target")]
+    id: Annotated[str, values.text(Settings.max_text, "the id of a target")]
     """Of the target. A number stands as its digits."""
 
 
@@ -337,7 +332,7 @@ class PutPointsRequest(PutOptions):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "vector": [0.6, 0.8]}]}]})
     kinds = (JSON, ARROW)
-    points: Annotated[list[PointToPut], values.Several("points", "max_write_points")]
+    points: Annotated[list[PointToPut], values.Several("points", Settings.max_write_points)]
     """At most 1,000."""
     _table: pa.Table | None = PrivateAttr(None)
 
@@ -350,7 +345,7 @@ class PutPointsRequest(PutOptions):
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read the table of an Arrow stream."""
         options = _given(read(PutOptions, url, subject))
-        most = subject.settings.max_write_points
+        most = Settings.max_write_points
         table = read_table(body)
         if not 1 <= len(table) <= most:
             raise InputError("body", f"1 to {most} points", str(len(table)))
@@ -371,7 +366,7 @@ class PatchPointsRequest(WriteOptions):
     """Changes of payload, all or none."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "payload": {"line": 1}}]}]})
-    points: Annotated[list[PointToPatch], values.Several("points", "max_write_points")]
+    points: Annotated[list[PointToPatch], values.Several("points", Settings.max_write_points)]
     """At most 1,000."""
 
 
@@ -379,7 +374,7 @@ class DeletePointsRequest(WriteOptions):
     """Which targets to delete: either those of some ids, or those that meet a filter."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["new"]}]})
-    ids: Annotated[list[values.StoredId], values.Several("ids", "max_write_points")] | None = None
+    ids: Annotated[list[values.StoredId], values.Several("ids", Settings.max_write_points)] | None = None
     """At most 1,000. Ids that no target has are passed over."""
     filter: values.FilterJson | None = None
     """All targets that meet it are deleted."""
@@ -395,7 +390,7 @@ class BankOptions(RequestModel):
     """false keeps the queries on the disk until more come, for a bank in several bodies."""
     correction: str | None = None
     """What to fit; that of the collection if not given, auto if that is none."""
-    parameters: dict[str, Any] | None = None
+    parameters: Json | None = None
     """Of the correction."""
     fit_by: Text | None = maybe(
         "The payload column that names the group of each target, such as tenant: each group is corrected by its own "
@@ -416,18 +411,18 @@ class PutBankRequest(BankOptions):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"vectors": [[0.6, 0.8], [0.8, 0.6]], "fit": False}]})
     kinds = (JSON, BINARY, ARROW)
-    vectors: Annotated[list[values.QueryVector], values.Several("queries", "max_bank_queries")] | None = None
+    vectors: Annotated[list[values.QueryVector], values.Several("queries", Settings.max_bank_queries)] | None = None
     """Lists of numbers, or base64 of little-endian float32. At most 50,000."""
-    texts_: Annotated[list[Text], values.Several("texts", "max_batch")] | None = maybe(
+    texts_: Annotated[list[Text], values.Several("texts", Settings.max_batch)] | None = maybe(
         "For collections that have an encoder. At most 1,000.", alias="texts"
     )
-    payload: Annotated[list[str], values.Several("columns", "max_batch")] | None = None
+    payload: Annotated[list[str], values.Several("columns", Settings.max_batch)] | None = None
     """Payload columns, such as title and caption: each text is encoded and is a query, at most 10,000 at random."""
-    sampled: Annotated[int, values.whole("max_sampled", FEWEST_SAMPLED)] | None = maybe(
+    sampled: Annotated[int, values.whole(Settings.max_sampled, FEWEST_SAMPLED)] | None = maybe(
         "Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank. At most 4,000. One client "
         "counts for a tenth at most, so ten clients or more must ask.",
     )
-    trusted: Annotated[list[Text], values.Several("clients", "max_batch")] | None = maybe(
+    trusted: Annotated[list[Text], values.Several("clients", Settings.max_batch)] | None = maybe(
         "With sampled: clients that ask for many people, such as the key of an app, and count without limit. Names of "
         "keys, or labels that `hubless bank show` lists."
     )
@@ -436,7 +431,7 @@ class PutBankRequest(BankOptions):
         "probability; 20 at least, better 100 and more."
     )
 
-    groups: Annotated[list[bool | int | str | None], values.Several("groups", "max_bank_queries")] | None = None
+    groups: Annotated[list[bool | int | str | None], values.Several("groups", Settings.max_bank_queries)] | None = None
     """With fit_by: for each query the group that it is of, as the payload column has it."""
 
     @model_validator(mode="after")
@@ -534,7 +529,7 @@ class CreateCollectionRequest(RequestModel):
     """Dimensions of the index, below dim. Needs keep_full."""
     keep_full: bool | None = None
     """Whether the index has dims dimensions only; whole vectors rank its candidates."""
-    encoder: dict[str, Any] | None = maybe(
+    encoder: Json | None = maybe(
         'An endpoint that turns texts into vectors, such as {"type": "openai", "url": "http://…/v1", "model": "m"}; '
         "see docs/encoders.md. Needs a key of role admin. A collection that is there takes it while it is empty."
     )
@@ -555,10 +550,34 @@ class AliasRequest(RequestModel):
     """The name of a collection, not an alias."""
 
 
+class ToldClick(RequestModel):
+    """A target that somebody chose among the hits of a query."""
+
+    query: QueryForms
+    target: values.StoredId
+    position: Annotated[int, values.whole(Settings.max_depth)] | None = None
+    """Its rank in the answer, from 1."""
+    client: Text | None = None
+    """Who chose it: one client counts once for a query and a target. Without it the key is believed: each counts."""
+
+
+class ClicksRequest(RequestModel):
+    """Clicks, all or none."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"clicks": [{"query": {"vector": [0.6, 0.8]}, "target": "new"}]}]}
+    )
+    large = True
+    clicks: Annotated[list[ToldClick], values.Several("clicks", Settings.max_batch)]
+    """At most 1,000."""
+
+
 PARTS_OF_REQUESTS: dict[type[RequestModel], tuple[str, type[RequestModel]]] = {
     BatchRequest: ("queries", QueryRequest),
     PutPointsRequest: ("points", PointToPut),
     PatchPointsRequest: ("points", PointToPatch),
+    ClicksRequest: ("clicks", ToldClick),
+    ToldClick: ("query", QueryForms),
 }
 """Models that are lists of others, or have another inside."""
 
@@ -584,7 +603,7 @@ def read(model: type[_R], document: Any, subject: Subject | None = None) -> _R:
         raise _refusal(wrong["loc"], wrong["type"], wrong["input"], wrong.get("ctx", {})) from error
 
 
-def _given(options: RequestModel) -> dict[str, Any]:
+def _given(options: RequestModel) -> Json:
     return {name: value for name, value in options if value is not None and name != "dim"}
 
 
@@ -605,7 +624,7 @@ def _refuse_unknown(model: type[RequestModel], document: Any, where: str = "") -
             _refuse_unknown(part, parts, f"{where}{name}.")
 
 
-def _refusal(places: tuple[int | str, ...], kind: str, value: Any, context: dict[str, Any]) -> InputError:
+def _refusal(places: tuple[int | str, ...], kind: str, value: Any, context: Json) -> InputError:
     where = "".join(f"[{place}]" if isinstance(place, int) else f".{place}" for place in places).removeprefix(".")
     cause = context.get("error")
     if kind == "literal_error":

@@ -43,13 +43,11 @@ class FoundHits(NamedTuple):
     beside: SentBeside
 
 
-class LoadedTargets(NamedTuple):
-    """Stored targets: their ids, and their offsets (r,)."""
+class StoredTargets(NamedTuple):
+    """The JSON of stored targets, and about how many values it has, for `heavy.run`."""
 
-    ids: Sequence[str | int]
-    offsets: F32
-    seqs: I64
-    beside: SentBeside
+    written: list[StoredTarget]
+    weight: int
 
 
 def served(collection: hubless.Collection) -> Served:
@@ -100,19 +98,16 @@ def weight_of(found: Sequence[FoundHits]) -> int:
     return weight
 
 
-def weight_of_targets(targets: LoadedTargets) -> int:
-    """The same of stored targets."""
-    return len(targets.ids) * _VALUES + _weight(targets.beside)
-
-
-def targets_of(targets: LoadedTargets) -> list[StoredTarget]:
-    """The JSON of stored targets."""
+def stored_targets(collection: hubless.Collection, rows: I64, extras: Extras) -> StoredTargets:
+    """Read the targets of some rows, and return their JSON."""
+    targets = collection.parts.targets
+    beside = read_beside(collection, rows, extras)
+    columns = (collection.ids(rows), targets.offsets(rows).tolist(), targets.seqs(rows).tolist())
     written: list[StoredTarget] = [
-        {"id": id_, "offset": offset, "seq": seq}
-        for id_, offset, seq in zip(targets.ids, targets.offsets.tolist(), targets.seqs.tolist(), strict=True)
+        {"id": id_, "offset": offset, "seq": seq} for id_, offset, seq in zip(*columns, strict=True)
     ]
-    _add(written, targets.beside)
-    return written
+    _add(written, beside)
+    return StoredTargets(written, len(rows) * _VALUES + _weight(beside))
 
 
 def _weight(beside: SentBeside) -> int:

@@ -29,6 +29,7 @@ from hubless_service.http.requests import (
     read,
 )
 from hubless_service.http.values import Checked, Info, Json, Subject
+from hubless_service.settings import Settings
 
 MOST_HITS = 2_000_000
 """Hits of all lists that a correction is fitted on in a request: some seconds of work."""
@@ -78,7 +79,7 @@ class ScoresOptions(RequestModel):
     """Whether lower scores are better."""
     learn: bool | None = None
     """Whether it also learns from the lists that /v1/rerank corrects by it: a client counts for a tenth at most."""
-    trusted: Annotated[list[Text], values.Several("clients", "max_batch")] | None = None
+    trusted: Annotated[list[Text], values.Several("clients", Settings.max_batch)] | None = None
     """With learn: clients that ask for many people, and count without limit. Names of keys."""
 
     @model_validator(mode="after")
@@ -183,7 +184,7 @@ def _check_types(table: pa.Table) -> None:
 
 
 def _ids(value: Any, info: Info) -> list[int | str]:
-    most = info.context.settings.max_limit
+    most = Settings.max_limit
     if not isinstance(value, list):
         raise InputError("", "a list of ids", describe(value))
     if len(value) > most:
@@ -260,7 +261,7 @@ class ListToRerank(RequestModel):
     """With collection: a stored target, to find more like it."""
     filter: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="Filter")})] | None = None
     """With collection: only targets that meet it are searched."""
-    params: dict[str, Any] | None = None
+    params: Json | None = None
     """With collection: search parameters of its index."""
     limit: Limit | None = None
     """With collection: how many of its hits are fused; 50 if not given."""
@@ -308,7 +309,7 @@ class RerankRequest(RequestModel):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"lists": [{"ids": ["a", "b"], "scores": [9.5, 7.25]}], "limit": 10}]}
     )
-    lists: Annotated[list[ListToRerank], values.Several("lists", "max_lists")]
+    lists: Annotated[list[ListToRerank], values.Several("lists", Settings.max_lists)]
     """At most 10."""
     fusion: Annotated[str, Checked(_fusion, {"type": "string", "enum": [*FUSIONS]})] | None = maybe(
         "How corrected scores become parts of a sum: min_max, the default, from 0 to 1 in each list; z in standard "

@@ -36,7 +36,7 @@ class Trace:
     @property
     def alone(self) -> bool:
         """Return True if this process is known to answer no other request now."""
-        return self.exchange is not None and self.exchange.is_alone
+        return self.exchange is not None and self.exchange.watch.busy <= 1
 
     def add(self, stage: str, seconds: float) -> None:
         """Count time that has just passed to a stage. Times of one stage add up."""

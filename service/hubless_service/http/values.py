@@ -51,8 +51,7 @@ class Subject(NamedTuple):
     settings: Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Extras:
+class Extras(NamedTuple):
     """The extras of each target beside its id."""
 
     payload: bool = False
@@ -80,51 +79,47 @@ class Checked:
 
 @dataclass(frozen=True)
 class Several:
-    """Annotates a list of one item or more, up to a limit of `Settings`. The annotated type says what an item is."""
+    """Annotates a list of one item or more, up to a limit. The annotated type says what an item is."""
 
     noun: str
-    most: str
+    most: int
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         def read(value: Any, items: ValidatorFunctionWrapHandler, info: Info) -> Any:
             if not isinstance(value, list):
                 raise InputError("", f"a list of {self.noun}", describe(value))
-            most: int = getattr(info.context.settings, self.most)
-            if not 1 <= len(value) <= most:
-                raise InputError("", f"1 to {most} {self.noun}", str(len(value)))
+            if not 1 <= len(value) <= self.most:
+                raise InputError("", f"1 to {self.most} {self.noun}", str(len(value)))
             return items(value)
 
         return core_schema.with_info_wrap_validator_function(read, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
-        return {**handler(schema), "minItems": 1, "maxItems": getattr(Settings, self.most)}
+        return {**handler(schema), "minItems": 1, "maxItems": self.most}
 
 
-def whole(most: str, least: int = 1) -> Checked:
-    """A whole number, up to a limit of `Settings`."""
+def whole(most: int, least: int = 1) -> Checked:
+    """A whole number, up to a limit."""
 
     def read(value: Any, info: Info) -> int:
-        highest: int = getattr(info.context.settings, most)
-        if type(value) is not int or not least <= value <= highest:
-            raise InputError("", f"a whole number from {least} to {highest}", describe(value))
+        if type(value) is not int or not least <= value <= most:
+            raise InputError("", f"a whole number from {least} to {most}", describe(value))
         return value
 
-    return Checked(read, {"type": "integer", "minimum": least, "maximum": getattr(Settings, most)})
+    return Checked(read, {"type": "integer", "minimum": least, "maximum": most})
 
 
-def text(most: str | int, expected: str = "a string") -> Checked:
-    """A string, as long as a limit of `Settings` allows, or of so many characters."""
+def text(most: int, expected: str = "a string") -> Checked:
+    """A string of so many characters at most."""
 
     def read(value: Any, info: Info) -> str:
-        longest: int = most if isinstance(most, int) else getattr(info.context.settings, most)
         if not isinstance(value, str):
             raise InputError("", expected, "none" if value is None else describe(value))
-        if len(value) > longest:
-            raise InputError("", f"at most {longest} characters", str(len(value)))
+        if len(value) > most:
+            raise InputError("", f"at most {most} characters", str(len(value)))
         return value
 
-    longest = most if isinstance(most, int) else getattr(Settings, most)
-    return Checked(read, {"type": "string", "maxLength": longest})
+    return Checked(read, {"type": "string", "maxLength": most})
 
 
 def _share(value: Any, info: Info) -> float:
@@ -172,7 +167,7 @@ def _packed(dim: int) -> Struct:
     return Struct(f"{dim}f")
 
 
-def _payload_row(value: Any, info: Info) -> dict[str, Any]:
+def _payload_row(value: Any, info: Info) -> Json:
     if not isinstance(value, dict):
         raise InputError("", "an object", describe(value))
     return read_row(value, info.context.collection.parts.payload_schema)
@@ -285,7 +280,7 @@ FilterJson = Annotated[
 ]
 FILTERS = filter_schemas(REFERENCE)
 """The components that `FilterJson` refers to."""
-PayloadRow = Annotated[dict[str, Any], Checked(_payload_row, {"type": "object", "additionalProperties": True})]
+PayloadRow = Annotated[Json, Checked(_payload_row, {"type": "object", "additionalProperties": True})]
 Share = Annotated[float, Checked(_share, {"type": "number", "minimum": 0, "maximum": 1})]
 MinSeq = Annotated[
     Annotated[int, Field(ge=0)] | None,

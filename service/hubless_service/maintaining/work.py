@@ -106,18 +106,19 @@ class _Reporter:
         self._written = 0.0
 
     def step(self, description: str, total: int | None = None) -> Advance:
-        self._status = self._status.model_copy(update={"step": description, "done": 0, "total": total})
+        self._status.step, self._status.done, self._status.total = description, 0, total
         self._write()
         return self._advance
 
     def end(self, made: Manifest | None, error: Exception | None = None) -> None:
         """Say what came of it."""
-        ended = {"state": "failed" if error else "done", "ended": _stamp(), "version": made and made.version}
-        self._status = self._status.model_copy(update=ended | {"problem": _problem(error) if error else None})
+        self._status.state, self._status.ended = "failed" if error else "done", _stamp()
+        self._status.version = made.version if made else None
+        self._status.problem = _problem(error) if error else None
         self._write()
 
     def _advance(self, rows: int) -> None:
-        self._status = self._status.model_copy(update={"done": self._status.done + rows})
+        self._status.done += rows
         if monotonic() - self._written > _REPORT_SECONDS:
             self._write()
 

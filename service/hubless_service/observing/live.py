@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import groupby
 from time import monotonic
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from hubless_service.http.answers import DriftFigures, LiveFigures
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import Query
 from hubless_service.http.responses import FoundHits
+from hubless_service.http.values import Json
 from hubless_service.observing.certainty import LiveConfidence
 
 _log = logging.getLogger("hubless.live")
@@ -47,7 +48,7 @@ class LiveQuery(NamedTuple):
     """A query that was answered: its vector (d,), how to search again, and the rows (k,) that it found."""
 
     vector: F32
-    options: dict[str, Any]
+    options: Json
     rows: I64
 
 
@@ -119,7 +120,7 @@ class LiveVersion:
             self._compared = compared
             self._rests_until = monotonic() + _RESTS * (monotonic() - started)
 
-    def describe(self, collection: hubless.Collection) -> dict[str, Any]:
+    def describe(self, collection: hubless.Collection) -> Json:
         """Return the answer to `GET .../hubness`."""
         compared = self._compared
         raw = STRENGTHS.index(0.0)
@@ -134,7 +135,7 @@ class LiveVersion:
             "drift": self.drift(collection),
         }
 
-    def served(self, collection: hubless.Collection) -> dict[str, Any] | None:
+    def served(self, collection: hubless.Collection) -> Json | None:
         """Return figures and worst hubs of the answers; None if they found nothing."""
         return _figures(collection, [query.rows for query in self._last(WINDOW)])
 
@@ -168,7 +169,7 @@ def _rows_of_origin(collection: hubless.Collection, rows: I64) -> I64:
     return collection.parts.targets.same_rows(rows, collection.origin.parts.targets)
 
 
-def _figures(collection: hubless.Collection, answers: Sequence[I64]) -> dict[str, Any] | None:
+def _figures(collection: hubless.Collection, answers: Sequence[I64]) -> Json | None:
     """Return the figures of answers, rows (k,) each, without targets that were written since; None if none are left."""
     rows = [row for answer in answers for row in answer.tolist() if row >= 0]
     if not rows:

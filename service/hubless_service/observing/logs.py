@@ -5,9 +5,9 @@ import os
 import select
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from logging.handlers import QueueHandler
+from logging.handlers import QueueHandler, QueueListener
 from queue import SimpleQueue
 from time import localtime, sleep, strftime
 from typing import Any
@@ -17,7 +17,6 @@ import orjson
 TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 MOST = 10_000
 """Lines that wait to be written; further ones are dropped."""
-_ATOMIC = 4096  # bytes that one write to a pipe keeps together, among those of other workers
 _PAUSE = 0.05  # seconds in which lines come together: each write takes Python from the event loop, and gives it back
 _LAST_SECONDS = 1.0  # for what still waits when the process ends
 
@@ -84,14 +83,11 @@ class LineHandler(QueueHandler):
 
     def __init__(self, descriptor: int) -> None:
         # the simple one, as a line may be logged by a finaliser that runs in the middle of another `put`
-        self._waiting: SimpleQueue[bytes | threading.Event] = SimpleQueue()
+        self._waiting = SimpleQueue[Any]()
         super().__init__(self._waiting)
         self.on_drop: Callable[[], None] = lambda: None
-        self.descriptor = descriptor
         self._dropped = 0
-        self._counting = threading.Lock()  # not the handler's own, which is held while `flush` waits
-        # a daemon, as a reader that pauses must not hold up the end of the process
-        threading.Thread(target=self._run, name="log", daemon=True).start()
+        _Writer(self._waiting, descriptor, lambda: self.on_drop()).start()
 
     def prepare(self, record: logging.LogRecord) -> bytes:
         """Return the line of a record."""
@@ -102,61 +98,51 @@ class LineHandler(QueueHandler):
         return text.encode("utf-8", "backslashreplace") + b"\n"
 
     def enqueue(self, line: bytes) -> None:  # type: ignore[override]  # of what `prepare` returns
-        """Have a line written; dropped if too many wait."""
+        """Have a line written, after one that says how many were dropped before it; dropped if too many wait."""
         if self._waiting.qsize() >= MOST:
-            self._drop()
-        else:
-            self._waiting.put(line)
+            self._dropped += 1
+            self.on_drop()
+            return
+        if self._dropped:
+            told = _record(logging.WARNING, "%d log lines were dropped, as nobody read them", self._dropped)
+            self._dropped = 0
+            self._waiting.put(self.prepare(told))
+        self._waiting.put(line)
 
     def flush(self) -> None:
         """Wait until what was logged before is written, for a second at most."""
-        written = threading.Event()
-        self._waiting.put(written)
+        self._waiting.put(written := threading.Event())
         written.wait(_LAST_SECONDS)
 
-    def _run(self) -> None:
-        """Write what waits, in pieces that no other process can break, and tell those who wait for `flush`."""
-        while True:
-            waiting = [self._waiting.get()]
+
+class _Writer(QueueListener):
+    """Writes lines, each at once, so that no other process can break one, and tells those who wait for `flush`."""
+
+    def __init__(self, waiting: SimpleQueue[Any], descriptor: int, on_drop: Callable[[], None]) -> None:
+        super().__init__(waiting)
+        self._waiting = waiting
+        self._descriptor = descriptor
+        self._on_drop = on_drop
+
+    def dequeue(self, block: bool) -> Any:
+        """Wait a moment before the queue is looked at anew."""
+        if self._waiting.empty():
             sleep(_PAUSE)
-            waiting += [self._waiting.get() for _ in range(self._waiting.qsize())]
-            lines = list[bytes]()
-            size = 0
-            for item in waiting:
-                if isinstance(item, threading.Event) or size + len(item) > _ATOMIC:
-                    self._write(lines)
-                    lines = []
-                    size = 0
-                if isinstance(item, threading.Event):
-                    item.set()
-                else:
-                    lines.append(item)
-                    size += len(item)
-            self._write(lines)
+        return self._waiting.get(block)
 
-    def _write(self, lines: Sequence[bytes]) -> None:
-        """Write whole lines, after one that says how many were dropped before them."""
-        if not lines:
+    def handle(self, item: Any) -> None:
+        """Write a line."""
+        if isinstance(item, threading.Event):
+            item.set()
             return
-        with self._counting:
-            dropped, self._dropped = self._dropped, 0
-        told = _record(logging.WARNING, "%d log lines were dropped, as nobody read them", dropped)
-        left = b"".join([self.prepare(told), *lines] if dropped else lines)
-        try:
-            while left:
-                try:
-                    left = left[os.write(self.descriptor, left) :]
-                except BlockingIOError:
-                    select.select([], [self.descriptor], [])
-        except OSError:  # the reader is gone
-            self._drop(len(lines), told=dropped)
-
-    def _drop(self, lines: int = 1, told: int = 0) -> None:
-        """Count dropped lines, with earlier ones that no line has told of yet."""
-        with self._counting:
-            self._dropped += lines + told
-        for _ in range(lines):
-            self.on_drop()
+        while item:
+            try:
+                item = item[os.write(self._descriptor, item) :]
+            except BlockingIOError:
+                select.select([], [self._descriptor], [])
+            except OSError:  # the reader is gone
+                item = b""
+                self._on_drop()
 
 
 def _record(level: int, message: str, argument: object) -> logging.LogRecord:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from random import getrandbits
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -40,15 +41,15 @@ CLIENT_CLOSED = 499
 _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 
 
+@dataclass
 class Observer:
     """Begins the trace of each request, stamps its answer, and tells of it in the end: metrics, a span, a log line.
 
     It tells before the answer goes out: whoever has an answer finds it counted, even if the process is killed then.
     """
 
-    def __init__(self, metrics: Metrics, tracing: "Tracing | None" = None) -> None:
-        self.metrics = metrics
-        self.tracing = tracing
+    metrics: Metrics
+    tracing: "Tracing | None" = None
 
     def begin(self, scope: Scope) -> Trace:
         """Return the trace of a request that comes."""
@@ -114,12 +115,12 @@ class RequestLine(NamedTuple):
         return f"{self.method} {self.path} {self.status} {1e3 * self.seconds:.1f}ms id={self.trace.request_id}{code}"
 
 
+@dataclass
 class ObserveRequests:
     """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
 
-    def __init__(self, app: ASGIApp, observer: Observer) -> None:
-        self.app = app
-        self.observer = observer
+    app: ASGIApp
+    observer: Observer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens below."""

@@ -1,19 +1,23 @@
-"""A sample of the queries that people ask in files, for the next query bank. Off unless a folder is set."""
+"""Samples of what people ask, on their way to files: queries for the next bank, if a folder is set; lists of scores."""
 
 import asyncio
 import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from time import time
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from fastapi import Request
 
 import hubless
 from hubless.errors import StorageError
+from hubless.search.kept_scores.kept_corrections import KeptCorrections
+from hubless.search.kept_scores.learned_lists import AskedList
 from hubless.store.kept_clicks import Click, ClickWriter
 from hubless.store.query_sample import SampledQuery, SampleSummary, SampleWriter, summary_of
 from hubless.vectors.arrays import F32
@@ -36,6 +40,7 @@ _MOST_TELLING = 16
 _BESIDE = 300
 """Bytes that a query takes in memory beside its numbers."""
 _T = TypeVar("_T")
+_NAME = itemgetter(0)
 
 
 class Waiting(Generic[_T]):
@@ -137,6 +142,29 @@ class QuerySampler:
                 _log.info('queries of collection "%s" are kept again', name)
             self.failures[name] = failure
             self.summaries[name] = summary_of(self._folder / name)
+
+
+class ListSampler:
+    """The lists that wait to be written. It is told what was answered, at next to no cost."""
+
+    def __init__(self, scores: KeptCorrections) -> None:
+        self._scores = scores
+        self._waiting = Waiting[tuple[str, AskedList]]()
+
+    def note(self, request: Request, name: str, ids: Sequence[Any], scores: Sequence[float]) -> None:
+        """Note a list that was corrected, if the correction learns."""
+        if heard := self._scores.heard(name, ids, scores, client_of(request)):
+            self._waiting.note((name, heard), heard.weight)
+
+    def look(self, now: float, *, last: bool = False) -> None:
+        """Write the lists if that is due. Fails never."""
+        for name, some in groupby(sorted(self._waiting.due(now, last=last), key=_NAME), _NAME):
+            try:
+                self._scores.add(name, [each for _, each in some], now)
+            except StorageError as error:
+                _log.warning('lists of scores "%s" cannot be kept: %s', name, error)
+            except Exception:
+                _log.exception('lists of scores "%s" cannot be kept', name)
 
 
 class SamplerThread(threading.Thread):

@@ -3,6 +3,7 @@
 import logging
 import multiprocessing
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -12,6 +13,8 @@ from functools import partial
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.resource_tracker import ensure_running
+from multiprocessing.sharedctypes import RawArray
+from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
 
 from hubless.errors import HublessError
@@ -19,7 +22,7 @@ from hubless.kernels.quota import memory_limit
 from hubless.kernels.threads import own_cores
 from hubless.store.bundle import read_manifest
 from hubless.store.catalog import Catalog
-from hubless_service.processes.shared import Shared, SharedMemory, memory_to_send
+from hubless_service.processes.shared import Shared
 from hubless_service.processes.signals import ENDING, Signals
 from hubless_service.settings import MIB, Settings
 
@@ -29,6 +32,8 @@ WORKER_BYTES = 150 * MIB
 """Memory of a worker without collections."""
 MOST_THREADS = 256
 """Search threads of all workers."""
+_MEMORY = "/dev/shm"  # noqa: S108  the folder is made in it, for us alone
+"""Where counts are kept if it is there: nothing is written to a disk, and it may be the only folder to write to."""
 _SHORT_LIFE = 1.0  # seconds; what dies sooner is not replaced sooner
 _END_SECONDS = 10.0  # that a worker without a supervisor has to end, beside those for its requests
 _MOST_FAILURES = 10  # workers in a row that end while none answers
@@ -67,9 +72,9 @@ def supervise(settings: Settings, listener: socket.socket, signals: Signals, wor
 
     Raises `SystemExit` if none of them could answer.
     """
-    memory = memory_to_send(settings.workers)
-    supervisor = Supervisor(memory, partial(_spawn, settings, listener, work), signals)
-    supervisor.run()
+    with TemporaryDirectory(prefix="hubless-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None) as counts:
+        supervisor = Supervisor(shared_by(settings.workers, counts), partial(_spawn, settings, listener, work), signals)
+        supervisor.run()
     if supervisor.failed:
         raise SystemExit(1)
     if supervisor.ended_by:
@@ -77,15 +82,19 @@ def supervise(settings: Settings, listener: socket.socket, signals: Signals, wor
         os.kill(os.getpid(), supervisor.ended_by)
 
 
-class Supervisor:
-    """Starts a worker for each slot of the memory, replaces those that die, and passes signals on to them."""
+def shared_by(workers: int, counts: str) -> Shared:
+    """Return what so many workers share, to be sent to the first. It counts in a folder."""
+    return Shared(RawArray("Q", workers), RawArray("Q", workers), counts=counts)
 
-    def __init__(self, memory: SharedMemory, spawn: Callable[[Shared, bool], BaseProcess], signals: Signals) -> None:
+
+class Supervisor:
+    """Starts a worker for each slot of what they share, replaces those that die, and passes signals on to them."""
+
+    def __init__(self, shared: Shared, spawn: Callable[[Shared, bool], BaseProcess], signals: Signals) -> None:
         self._places: dict[int, BaseProcess] = {}  # by slot
         self.ended_by: int | None = None
         self.failed = False
-        self._memory = memory
-        self._pids, self._loaded = memory.words("pid"), memory.words("loaded")
+        self._shared, self._loaded = shared, shared.loaded
         self._spawn = spawn
         self._signals = signals
         self._first: BaseProcess | None = None  # the one that answered before any had loaded
@@ -118,12 +127,11 @@ class Supervisor:
     def start_missing(self) -> None:
         """Start as many workers as are missing. If no worker answers, the first of them does so while it loads."""
         if not self._places:
-            for slot in range(self._memory.slots):
-                self._loaded[slot] = 0
-        for slot in range(self._memory.slots):
+            self._loaded[:] = [0] * len(self._loaded)
+        for slot in range(len(self._loaded)):
             if slot not in self._places and not self._stopping:
                 first = self._first not in self.workers and not any(self._loaded)
-                self._places[slot] = self._spawn(Shared(self._memory, slot), first)
+                self._places[slot] = self._spawn(self._shared._replace(slot=slot), first)
                 if first:
                     self._first = self._places[slot]
 
@@ -139,7 +147,7 @@ class Supervisor:
 
     def forget(self, slot: int) -> BaseProcess:
         """Free the slot of a worker that has ended. What it has counted stays there."""
-        self._pids[slot] = 0
+        self._shared.pids[slot] = 0
         return self._places.pop(slot)
 
     def _pass_on_signals(self) -> None:
@@ -171,19 +179,20 @@ def _begin(settings: Settings, listener: socket.socket, work: ServeWorker, share
     signals = Signals()
     signals.install(once=False)  # a second signal is the supervisor's to give
     threading.Thread(
-        target=_end_with_parent, args=[signals, settings.grace_seconds], name="parent", daemon=True
+        target=_end_with_parent, args=[signals, settings.grace_seconds, shared.counts], name="parent", daemon=True
     ).start()
     shared.pids[shared.slot] = os.getpid()
     work(settings, listener, signals, shared, first)
 
 
-def _end_with_parent(signals: Signals, grace_seconds: float) -> None:
+def _end_with_parent(signals: Signals, grace_seconds: float, counts: str) -> None:
     """End once the supervisor has, however it did: the kernel then closes its end of a pipe.
 
     The port is free at once, as nobody needs to look away first; requests that have begun are still answered.
     """
     if parent := multiprocessing.parent_process():
         wait([parent.sentinel])
+        shutil.rmtree(counts, ignore_errors=True)  # which the supervisor does, if it can
         signals.note(signal.SIGINT)
         if signals.watched:
             sleep(grace_seconds + _END_SECONDS)

@@ -46,11 +46,13 @@ _EMPTY = np.empty((0, 2), np.float32)
 _NOWHERE = Projection(np.empty(0, np.int64), _EMPTY, _EMPTY, np.zeros(2))
 
 
-@hubness_routes.get(
+@hubness_routes.at(
+    "GET",
     f"{_PATH}/hubness",
-    **openapi.route(
-        "How hubby the answers are that a collection gives", HubnessAnswer, "collection_not_found", *openapi.SEARCHED
-    ),
+    "How hubby the answers are that a collection gives",
+    HubnessAnswer,
+    "collection_not_found",
+    *openapi.SEARCHED,
 )
 async def get_hubness(call: Call, held: Held) -> Response:
     """Counted over the recent queries. Each version begins anew.
@@ -64,9 +66,12 @@ async def get_hubness(call: Call, held: Held) -> Response:
     return send({**document, **served(held)})
 
 
-@hubness_routes.get(
+@hubness_routes.at(
+    "GET",
     f"{_PATH}/occurrence",
-    **openapi.route("How often targets are found by bank queries, and the hubs", OccurrenceAnswer, *_PROBLEMS),
+    "How often targets are found by bank queries, and the hubs",
+    OccurrenceAnswer,
+    *_PROBLEMS,
 )
 async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) -> Response:
     """Of the version as it was built, raw and corrected at strength 1."""
@@ -74,9 +79,13 @@ async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) 
     return send(await call.engine.run(call.trace, work, held))
 
 
-@hubness_routes.get(
+@hubness_routes.at(
+    "GET",
     f"{_PATH}/occurrence/queries",
-    **openapi.route("Which bank queries find a target", FindingsAnswer, *_PROBLEMS, "point_not_found"),
+    "Which bank queries find a target",
+    FindingsAnswer,
+    *_PROBLEMS,
+    "point_not_found",
 )
 async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> Response:
     """Asks the stored bank queries, raw and at strength 1. The first request for a version takes longest."""
@@ -84,10 +93,7 @@ async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> R
     return send(await call.engine.run(call.trace, work, held))
 
 
-@hubness_routes.get(
-    f"{_PATH}/scan",
-    **openapi.route("The last scan for planted hubs that was kept", ScanAnswer, *openapi.READ),
-)
+@hubness_routes.at("GET", f"{_PATH}/scan", "The last scan for planted hubs that was kept", ScanAnswer, *openapi.READ)
 async def get_scan(call: Call, place: ShelfPlace) -> Response:
     """`hubless scan --set keep=true` keeps it."""
     name, _ = place
@@ -95,9 +101,12 @@ async def get_scan(call: Call, place: ShelfPlace) -> Response:
     return send({"scan": kept, "collection": name})
 
 
-@hubness_routes.get(
+@hubness_routes.at(
+    "GET",
     f"{_PATH}/projection",
-    **openapi.route("Targets and bank queries on their first two principal components", ProjectionAnswer, *_PROBLEMS),
+    "Targets and bank queries on their first two principal components",
+    ProjectionAnswer,
+    *_PROBLEMS,
 )
 async def get_projection(call: Call, held: Held, url: UrlOf[ProjectionRequest]) -> Response:
     """Of the version as it was built: at most 5,000 targets, always with those that are found most often."""

@@ -31,25 +31,24 @@ _LONGEST = 9
 _LOOK_SECONDS = 0.05
 
 
-@bank_routes.put(
+@bank_routes.at(
+    "PUT",
     _PATH,
+    "Fit the correction on a query bank",
+    BankAnswer,
+    *openapi.BODY,
+    *openapi.INPUT,
+    *openapi.SEARCHED,
+    "forbidden",
+    "collection_not_found",
+    "log_damaged",
+    "precondition_failed",
+    also={202: {"model": BankAnswer, "description": "It is on the disk, and not fitted yet."}},
     **openapi.other_bodies(
         BinaryBankRequest,
         "b · dim · 4 bytes, little-endian float32, one query after the other; other fields stand in the URL.",
         "A stream with the column `vector`: fixed_size_list<float32>, and perhaps `relevant`: ids, or lists of ids, "
         "and `groups`; other fields stand in the URL.",
-    ),
-    **openapi.route(
-        "Fit the correction on a query bank",
-        BankAnswer,
-        *openapi.BODY,
-        *openapi.INPUT,
-        *openapi.SEARCHED,
-        "forbidden",
-        "collection_not_found",
-        "log_damaged",
-        "precondition_failed",
-        also={202: {"model": BankAnswer, "description": "It is on the disk, and not fitted yet."}},
     ),
 )
 async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Response:
@@ -78,10 +77,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     return send(answer, None if fitted else place, 200 if fitted else 202)
 
 
-@bank_routes.get(
-    _PATH,
-    **openapi.route("The query bank that the correction was fitted on", BankAnswer, *openapi.READ),
-)
+@bank_routes.at("GET", _PATH, "The query bank that the correction was fitted on", BankAnswer, *openapi.READ)
 async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
     waiting = await _waiting(call.engine, held.name)  # once: it may be fitted before a second look
@@ -91,11 +87,14 @@ async def get_bank(call: Call, held: Held) -> Response:
     return send(await _describe(call.engine, held, waiting))
 
 
-@bank_routes.get(
+@bank_routes.at(
+    "GET",
     f"{_PATH}/{{number}}",
-    **openapi.route(
-        "One of the bank queries that are stored", BankQueryAnswer, "forbidden", "invalid_input", *openapi.READ
-    ),
+    "One of the bank queries that are stored",
+    BankQueryAnswer,
+    "forbidden",
+    "invalid_input",
+    *openapi.READ,
 )
 async def get_bank_query(call: Call, held: Held, number: str) -> Response:
     """A version stores at most 512 queries of its bank, at random. They count from 0.
@@ -137,7 +136,9 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         queries = await asyncio.to_thread(payload_queries, held, body.payload, most)
     else:
         texts = dict(enumerate(body.texts_ or ()))
-        encoded = await call.engine.encode(call.trace, held, texts, lambda place: f"texts[{place}].")
+        encoded = await call.engine.encoding.vectors(
+            call.trace, held, texts, lambda place: f"texts[{place}].", call.deadline
+        )
         queries = plain(np.concatenate([encoded[place] for place in texts]))
     count = len(queries) + (waiting.queries if waiting else 0)
     most = call.settings.max_bank_queries

@@ -46,9 +46,7 @@ AliasIfMatch = Annotated[str | None, Header(description="The ETag that the alias
 IfNoneMatch = Annotated[str | None, Header(description="* if the alias may not be there yet.")]
 
 
-@collection_routes.get(
-    "/v1/collections", **openapi.route("All collections that are served", CollectionsAnswer, *openapi.UNSERVED)
-)
+@collection_routes.at("GET", "/v1/collections", "All collections that are served", CollectionsAnswer, *openapi.UNSERVED)
 async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
     await call.engine.up_to_date(call.trace)
@@ -56,22 +54,21 @@ async def list_collections(call: Call) -> Response:
     return send({"collections": [_described(call, collection) for collection in served]})
 
 
-@collection_routes.get(_PATH, **openapi.route("One collection", CollectionAnswer, *openapi.READ))
+@collection_routes.at("GET", _PATH, "One collection", CollectionAnswer, *openapi.READ)
 async def get_collection(call: Call, held: Held) -> Response:
     """Its size, its correction, and how well that was measured to work."""
     return send(_described(call, held))
 
 
-@collection_routes.put(
+@collection_routes.at(
+    "PUT",
     _PATH,
-    **openapi.route(
-        "Create an empty collection",
-        CollectionAnswer,
-        *openapi.CHANGE,
-        "collection_exists",
-        *openapi.UNSERVED,
-        also={201: {"model": CollectionAnswer, "description": "It was created."}},
-    ),
+    "Create an empty collection",
+    CollectionAnswer,
+    *openapi.CHANGE,
+    "collection_exists",
+    *openapi.UNSERVED,
+    also={201: {"model": CollectionAnswer, "description": "It was created."}},
 )
 async def create_collection(
     call: Call, collection: str, access: CreateAccess, body: CreateCollectionRequest
@@ -97,16 +94,15 @@ async def create_collection(
     return send(_described(call, served), status=201 if created else 200)
 
 
-@collection_routes.delete(
+@collection_routes.at(
+    "DELETE",
     _PATH,
-    **openapi.route(
-        "Delete a collection, with all its versions and writes",
-        DeletedCollectionAnswer,
-        *openapi.FIELDS,
-        "forbidden",
-        "collection_aliased",
-        *openapi.READ,
-    ),
+    "Delete a collection, with all its versions and writes",
+    DeletedCollectionAnswer,
+    *openapi.FIELDS,
+    "forbidden",
+    "collection_aliased",
+    *openapi.READ,
 )
 async def delete_collection(
     call: Call, collection: str, place: ShelfPlace, access: AdminAccess, url: UrlOf[DeleteCollectionRequest]
@@ -181,33 +177,32 @@ def _described(call: Call, collection: hubless.Collection) -> CollectionAnswer:
     }
 
 
-@alias_routes.get("/v1/aliases", **openapi.route("All aliases", AliasesAnswer, "storage"))
+@alias_routes.at("GET", "/v1/aliases", "All aliases", AliasesAnswer, "storage")
 async def list_aliases(call: Call) -> Response:
     """The aliases of all collections that the key may see."""
     found = await _visible(call)
     return send({"aliases": [_document(name, alias) for name, alias in found.items()]})
 
 
-@alias_routes.get(
-    _ALIAS, **openapi.route("What an alias stands for", AliasAnswer, "alias_not_found", "storage", also=openapi.ETAG)
+@alias_routes.at(
+    "GET", _ALIAS, "What an alias stands for", AliasAnswer, "alias_not_found", "storage", also=openapi.ETAG
 )
 async def get_alias(call: Call, alias: str) -> Response:
     """The answer has the ETag that you need to change the alias."""
     return _alias_answer(alias, await _alias(call, alias))
 
 
-@alias_routes.put(
+@alias_routes.at(
+    "PUT",
     _ALIAS,
-    **openapi.route(
-        "Set an alias, or move it to another collection",
-        AliasAnswer,
-        *openapi.CHANGE,
-        "alias_not_found",
-        "collection_not_found",
-        *_PRECONDITIONS,
-        "storage",
-        also=openapi.ETAG,
-    ),
+    "Set an alias, or move it to another collection",
+    AliasAnswer,
+    *openapi.CHANGE,
+    "alias_not_found",
+    "collection_not_found",
+    *_PRECONDITIONS,
+    "storage",
+    also=openapi.ETAG,
 )
 async def put_alias(
     call: Call,
@@ -244,8 +239,8 @@ async def put_alias(
     return _alias_answer(alias, changed)
 
 
-@alias_routes.delete(
-    _ALIAS, **openapi.route("Remove an alias", AliasAnswer, "forbidden", "alias_not_found", *_PRECONDITIONS, "storage")
+@alias_routes.at(
+    "DELETE", _ALIAS, "Remove an alias", AliasAnswer, "forbidden", "alias_not_found", *_PRECONDITIONS, "storage"
 )
 async def delete_alias(call: Call, alias: str, if_match: AliasIfMatch = None) -> Response:
     """Needs If-Match. The answer says what the alias stood for."""

@@ -7,8 +7,8 @@ from hubless.errors import InputError, PointNotFound, names_of
 from hubless.store.kept_clicks import Click
 from hubless_service import openapi
 from hubless_service.http.answers import ClicksAnswer
-from hubless_service.http.click_requests import ClicksRequest
 from hubless_service.http.problems import describe
+from hubless_service.http.requests import ClicksRequest
 from hubless_service.http.responses import send, served
 from hubless_service.observing.traffic import is_traffic
 from hubless_service.routes.route import Call, Told, routes_of
@@ -18,19 +18,18 @@ from hubless_service.searching.encoding import Encoded
 click_routes = routes_of("clicks")
 
 
-@click_routes.post(
+@click_routes.at(
+    "POST",
     "/v1/collections/{collection}/clicks",
-    **openapi.route(
-        "Tell which targets people chose",
-        ClicksAnswer,
-        *openapi.BODY,
-        *openapi.INPUT,
-        *openapi.SEARCHED,
-        "forbidden",
-        "collection_not_found",
-        "point_not_found",
-        "log_damaged",
-    ),
+    "Tell which targets people chose",
+    ClicksAnswer,
+    *openapi.BODY,
+    *openapi.INPUT,
+    *openapi.SEARCHED,
+    "forbidden",
+    "collection_not_found",
+    "point_not_found",
+    "log_damaged",
 )
 async def post_clicks(call: Call, held: Told, body: ClicksRequest) -> Response:
     """All or none. When this is answered they are on the disk, beside the query sample, for a build to learn from."""
@@ -49,7 +48,9 @@ async def post_clicks(call: Call, held: Told, body: ClicksRequest) -> Response:
         raise PointNotFound(f"{names_of(unknown)}: no target has this id; nothing was kept")
     vectors = {place: each for place, each in enumerate(asked) if isinstance(each, np.ndarray)}
     words = {place: each for place, each in enumerate(asked) if isinstance(each, Encoded)}
-    vectors |= await call.engine.encode(call.trace, held, words, lambda place: f"clicks[{place}].query.")
+    vectors |= await call.engine.encoding.vectors(
+        call.trace, held, words, lambda place: f"clicks[{place}].query.", call.deadline
+    )
     answer: ClicksAnswer = {"kept": 0, **served(held)}
     if is_traffic(call, {}, 0.0):
         clicks = [Click(vectors[place], each.target, each.position, each.client) for place, each in enumerate(told)]

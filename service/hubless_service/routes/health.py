@@ -7,7 +7,6 @@ from fastapi import Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from hubless_service import openapi
 from hubless_service.access.authentication import ACCESS
 from hubless_service.access.keys import NOTHING
 from hubless_service.http.answers import AccessAnswer, AliveAnswer, ReadyAnswer
@@ -20,7 +19,7 @@ from hubless_service.searching.shelf import NOTHING_TO_SERVE, as_problem
 health_routes = routes_of("health")
 
 
-@health_routes.get("/v1/access", **openapi.route("What your key may do", AccessAnswer))
+@health_routes.at("GET", "/v1/access", "What your key may do", AccessAnswer)
 async def get_access(call: Call) -> Response:
     """Works with any key that the server knows."""
     access = call.access
@@ -34,13 +33,13 @@ async def get_access(call: Call) -> Response:
     return send(answer)
 
 
-@health_routes.get("/livez", **openapi.route("Whether the process answers", AliveAnswer, public=True))
+@health_routes.at("GET", "/livez", "Whether the process answers", AliveAnswer, public=True)
 async def livez(call: Call) -> Response:
     """Reads nothing. Restart the process if there is no answer."""
     return send({"status": "ok"})
 
 
-@health_routes.get("/readyz", **openapi.route("Whether queries are answered", ReadyAnswer, public=True))
+@health_routes.at("GET", "/readyz", "Whether queries are answered", ReadyAnswer, public=True)
 async def readyz(call: Call) -> Response:
     """Ready once every collection is loaded and gives the right answers to its canary queries.
 
@@ -73,9 +72,7 @@ def _store(store: CatalogSource) -> dict[str, object]:
     return {"store": {"address": store.address, "synced": synced, "trouble": found.trouble or None}}
 
 
-@health_routes.get(
-    "/metrics", response_class=PlainTextResponse, **openapi.route("Metrics for Prometheus", None, "forbidden")
-)
+@health_routes.at("GET", "/metrics", "Metrics for Prometheus", None, "forbidden", response_class=PlainTextResponse)
 async def metrics(call: Call) -> Response:
     """Requests, errors, latency by stage, collections by state, memory of the process.
 
@@ -84,4 +81,4 @@ async def metrics(call: Call) -> Response:
     if not call.settings.metrics_public and call.access.collections is not None:
         raise HttpProblem("forbidden", "A key that is limited to some collections may not see the metrics of all.")
     # in a thread, as reading the files of many workers takes time
-    return Response(await asyncio.to_thread(call.service.metrics.page), media_type=CONTENT_TYPE_LATEST)
+    return Response(await asyncio.to_thread(call.engine.metrics.page), media_type=CONTENT_TYPE_LATEST)

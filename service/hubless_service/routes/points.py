@@ -1,7 +1,6 @@
 """Points: counted, read by their ids, page by page, and written."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -12,7 +11,15 @@ import hubless
 from hubless.errors import InputError
 from hubless_service import openapi
 from hubless_service.http import heavy
-from hubless_service.http.answers import CountAnswer, DeleteAnswer, PointAnswer, PointsAnswer, PutAnswer, ScrollAnswer
+from hubless_service.http.answers import (
+    CountAnswer,
+    DeleteAnswer,
+    PointAnswer,
+    PointsAnswer,
+    PutAnswer,
+    ScrollAnswer,
+    StoredTarget,
+)
 from hubless_service.http.cursors import read_cursor, write_cursor
 from hubless_service.http.requests import (
     CountRequest,
@@ -25,11 +32,11 @@ from hubless_service.http.requests import (
     ScrollRequest,
     WriteOptions,
 )
-from hubless_service.http.responses import LoadedTargets, send, send_heavy, served, targets_of, weight_of_targets
+from hubless_service.http.responses import send, send_heavy, served, stored_targets
 from hubless_service.http.values import NO_EXTRAS, Extras
 from hubless_service.routes.route import Call, Held, UrlOf, Writable, routes_of
 from hubless_service.searching import edits
-from hubless_service.searching.search import find_targets, matches_of, read_targets, scroll_targets
+from hubless_service.searching.search import find_targets, matches_of, scroll_targets
 from hubless_service.searching.writer import WritePlan
 
 point_routes = routes_of("collections")
@@ -49,9 +56,8 @@ PointIfMatch = Annotated[
 ]
 
 
-@point_routes.post(
-    f"{_COLLECTION}/count",
-    **openapi.route("How many targets a collection has, or meet a filter", CountAnswer, *_PROBLEMS),
+@point_routes.at(
+    "POST", f"{_COLLECTION}/count", "How many targets a collection has, or meet a filter", CountAnswer, *_PROBLEMS
 )
 async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     """A request without a body counts all."""
@@ -63,7 +69,7 @@ async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     return send({"count": counted, **served(held)})
 
 
-@point_routes.post(_POINTS, **openapi.route("Several targets by their ids", PointsAnswer, *_PROBLEMS))
+@point_routes.at("POST", _POINTS, "Several targets by their ids", PointsAnswer, *_PROBLEMS)
 async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     """In the order of the ids; those that no target bears are listed apart."""
     held = await call.engine.reach(call.trace, held, body.min_seq)
@@ -71,16 +77,18 @@ async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     found, missing = await call.engine.run(call.trace, work, held)
 
     def answer() -> PointsAnswer:
-        return {"points": targets_of(found), "missing": missing, **served(held)}
+        return {"points": found.written, "missing": missing, **served(held)}
 
-    return await send_heavy(weight_of_targets(found), answer)
+    return await send_heavy(found.weight, answer)
 
 
-@point_routes.post(
+@point_routes.at(
+    "POST",
     f"{_COLLECTION}/scroll",
-    **openapi.route(
-        "All targets, or those that meet a filter, page by page", ScrollAnswer, *_PROBLEMS, "cursor_expired"
-    ),
+    "All targets, or those that meet a filter, page by page",
+    ScrollAnswer,
+    *_PROBLEMS,
+    "cursor_expired",
 )
 async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> Response:
     """Pass the `cursor` of each answer to the next request, until it is null. A new version begins a new scroll."""
@@ -97,25 +105,23 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
     page = None if following is None else write_cursor(held, following, body.filter)
 
     def answer() -> ScrollAnswer:
-        return {"points": targets_of(found), "cursor": page, **served(held)}
+        return {"points": found.written, "cursor": page, **served(held)}
 
-    return await send_heavy(weight_of_targets(found), answer)
+    return await send_heavy(found.weight, answer)
 
 
-@point_routes.get(
-    f"{_POINTS}/{{id:path}}",
-    **openapi.route("One target by its id", PointAnswer, *_SEARCH, "point_not_found", also=openapi.ETAG),
+@point_routes.at(
+    "GET", f"{_POINTS}/{{id:path}}", "One target by its id", PointAnswer, *_SEARCH, "point_not_found", also=openapi.ETAG
 )
 async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -> Response:
     """Its offset and, where the collection has one, its payload."""
     held = await call.engine.reach(call.trace, held, url.min_seq)
-    extras = replace(url.with_ or NO_EXTRAS, payload=_usual(held).payload)
+    extras = (url.with_ or NO_EXTRAS)._replace(payload=_usual(held).payload)
 
-    def read() -> LoadedTargets:
-        return read_targets(held, np.array([held.row(held.parts.ids.parse(id))]), extras)
+    def read() -> StoredTarget:
+        return stored_targets(held, np.array([held.row(held.parts.ids.parse(id))]), extras).written[0]
 
-    found = await call.engine.run(call.trace, read, held)
-    (target,) = targets_of(found)
+    target = await call.engine.run(call.trace, read, held)
     answer: PointAnswer = {**target, **served(held)}
     return send(answer, {"ETag": f'"{target["seq"]}"'})
 
@@ -125,37 +131,40 @@ def _usual(collection: hubless.Collection) -> Extras:
     return Extras(payload=collection.parts.payload_kind is not None)
 
 
-@write_routes.put(
+@write_routes.at(
+    "PUT",
     _POINTS,
+    "Store targets, or replace those of the same ids",
+    PutAnswer,
+    *_OF_PUTS,
     **openapi.other_bodies(
         PutOptions,
         arrow="A stream with the columns `id` and `vector`, fixed_size_list<float32>; all others are payload. "
         "Other fields stand in the URL.",
     ),
-    **openapi.route("Store targets, or replace those of the same ids", PutAnswer, *_OF_PUTS),
 )
 async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_match: PointIfMatch = None) -> Response:
     """All or none. When this is answered they are on the disk, and the next query finds them, hubness taken out."""
     if (table := body.table) is not None:
         plan = await heavy.run(table.nbytes, lambda: edits.plan_table(table, body.mode, held))
         return await _write(call, held, body, plan, table["id"].to_pylist(), if_match)
-    encoded = await call.engine.encode(call.trace, held, edits.texts_of(body), lambda place: f"points[{place}].")
+    encoded = await call.engine.encoding.vectors(
+        call.trace, held, edits.texts_of(body), lambda place: f"points[{place}].", call.deadline
+    )
     plan = await heavy.run(held.dim * len(body.points), lambda: edits.plan_put(body, held, encoded))
     return await _write(call, held, body, plan, [point.id for point in body.points], if_match)
 
 
-@write_routes.patch(
-    _POINTS,
-    **openapi.route("Change the payload of targets", PutAnswer, *_OF_WRITES, "point_not_found", "merge_needed"),
+@write_routes.at(
+    "PATCH", _POINTS, "Change the payload of targets", PutAnswer, *_OF_WRITES, "point_not_found", "merge_needed"
 )
 async def patch_points(call: Call, held: Writable, body: PatchPointsRequest, if_match: PointIfMatch = None) -> Response:
     """All or none. Columns that are not given stay, null empties one."""
     return await _write(call, held, body, edits.plan_patch(body, held), [point.id for point in body.points], if_match)
 
 
-@write_routes.post(
-    f"{_POINTS}/delete",
-    **openapi.route("Delete targets by their ids, or those that meet a filter", DeleteAnswer, *_OF_WRITES),
+@write_routes.at(
+    "POST", f"{_POINTS}/delete", "Delete targets by their ids, or those that meet a filter", DeleteAnswer, *_OF_WRITES
 )
 async def delete_points(
     call: Call, held: Writable, body: DeletePointsRequest, if_match: PointIfMatch = None
@@ -164,9 +173,8 @@ async def delete_points(
     return await _write(call, held, body, edits.plan_delete(body, held), body.ids or (), if_match, adds=False)
 
 
-@write_routes.delete(
-    f"{_POINTS}/{{id:path}}",
-    **openapi.route("Delete one target by its id", DeleteAnswer, *_OF_ONE, "point_not_found"),
+@write_routes.at(
+    "DELETE", f"{_POINTS}/{{id:path}}", "Delete one target by its id", DeleteAnswer, *_OF_ONE, "point_not_found"
 )
 async def delete_point(
     call: Call, held: Writable, id: str, url: UrlOf[WriteOptions], if_match: PointIfMatch = None
@@ -192,5 +200,7 @@ async def _write(
             raise InputError("If-Match", "a request about one target", f"{len(ids)} ids")
         plan = edits.expecting(plan, ids[0], if_match)
     durable = wanted.durability != "memory"
-    document = await call.engine.write(call, held.name, len(ids) if adds else 0, plan, durable=durable)
+    document = await call.engine.writer.write(
+        call.trace, held.name, len(ids) if adds else 0, plan, call.deadline, durable=durable
+    )
     return send({**document, **served(held)})

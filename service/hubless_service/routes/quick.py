@@ -1,6 +1,7 @@
 """The quick way of single queries and of rerankings: past the layers of ASGI, which cost as much as a small search."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import cast
 
 from fastapi import FastAPI, Response
@@ -18,17 +19,17 @@ _RERANK = route_at(reranking.rerank_routes, reranking.RERANK_PATH)
 _BEFORE, _AFTER = searches.PATH.split("{collection}")
 
 
+@dataclass
 class QuickQueries:
     """Calls what the layers call, in their order: trace, key, route; and the connection sends the answer in one write.
 
     It takes what comes over our own server, but for requests of pages of other origins if some are allowed.
     """
 
-    def __init__(self, app: FastAPI, observer: Observer, check_key: KeyCheck | None, *, origins: bool) -> None:
-        self._app = app
-        self._observer = observer
-        self._check_key = check_key
-        self._origins = origins
+    _app: FastAPI
+    _observer: Observer
+    _check_key: KeyCheck | None
+    _origins: bool
 
     def takes(self, scope: Scope) -> bool:
         """Return True if a request is for this way."""

@@ -43,18 +43,17 @@ class ListOfOne(NamedTuple):
     payload: Sequence[Json | None] | None = None
 
 
-@rerank_routes.post(
+@rerank_routes.at(
+    "POST",
     RERANK_PATH,
-    **openapi.route(
-        "Correct lists of any search, each by its own correction, and fuse them",
-        RerankAnswer,
-        *openapi.BODY,
-        *openapi.INPUT,
-        *openapi.SEARCHED,
-        "collection_not_found",
-        "point_not_found",
-        "scores_not_found",
-    ),
+    "Correct lists of any search, each by its own correction, and fuse them",
+    RerankAnswer,
+    *openapi.BODY,
+    *openapi.INPUT,
+    *openapi.SEARCHED,
+    "collection_not_found",
+    "point_not_found",
+    "scores_not_found",
 )
 async def rerank(call: Call, body: RerankRequest) -> Response:
     """A list has ids and scores, or is a query to a collection, which is searched here."""

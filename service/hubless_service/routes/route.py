@@ -5,9 +5,8 @@ FastAPI makes the contract from the signatures. It would solve dependencies at t
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from types import FunctionType
-from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, cast, get_type_hints
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.routing import APIRoute
@@ -21,8 +20,7 @@ from hubless_service.access.keys import EVERYTHING, Access
 from hubless_service.http.bodies import read_body, read_url
 from hubless_service.http.problems import HttpProblem, from_library, out_of_memory, respond
 from hubless_service.http.trace import SCOPE_KEY, Trace
-from hubless_service.http.values import Subject
-from hubless_service.observing.metrics import Metrics
+from hubless_service.http.values import Json, Subject
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import Slot
 from hubless_service.settings import Role, Settings
@@ -30,17 +28,16 @@ from hubless_service.settings import Role, Settings
 _log = logging.getLogger("hubless.requests")
 
 _T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Any])
 UrlOf: TypeAlias = Annotated[_T, Query()]
 """A model of the fields of the URL."""
 
 
-@dataclass(frozen=True, slots=True)
-class AppState:
+class AppState(NamedTuple):
     """One of each per app, set by `create_app`."""
 
     settings: Settings
     engine: SearchService
-    metrics: Metrics
 
 
 class Call(Request):
@@ -48,11 +45,15 @@ class Call(Request):
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         super().__init__(scope, receive, send)
-        self.service: AppState = scope["app"].state.hubless
-        self.engine: SearchService = self.service.engine
-        self.settings: Settings = self.service.settings
+        state: AppState = scope["app"].state.hubless
+        self.engine, self.settings = state.engine, state.settings
         self.trace: Trace = scope[SCOPE_KEY]
         self.access: Access = scope.get(ACCESS, EVERYTHING)
+
+    @property
+    def deadline(self) -> float:
+        """When the time of a request that names none is over, on the clock of `perf_counter`."""
+        return self.trace.started + self.settings.default_timeout_ms / 1000
 
     async def find(self, look: Callable[[str, Access], _T], name: str) -> _T:
         """Look up the collection of the path, and wait a little for one that another worker may just have created.
@@ -163,10 +164,10 @@ class DirectRoute(APIRoute):
             return respond(out_of_memory(), call.trace)
         return response
 
-    async def _given(self, call: Call) -> dict[str, Any]:
+    async def _given(self, call: Call) -> Json:
         """Return what the endpoint names."""
         path: dict[str, str] = call.scope["path_params"]
-        given: dict[str, Any] = {}
+        given: Json = {}
         for name in self._parts:
             given[name] = path[name]
         for name, header in self._headers:
@@ -182,9 +183,17 @@ class DirectRoute(APIRoute):
         return given
 
 
-def routes_of(tag: str) -> APIRouter:
+class Endpoints(APIRouter):
+    """The endpoints of a tag."""
+
+    def at(self, method: str, path: str, *about: Any, **options: Any) -> Callable[[_F], _F]:
+        """Make a function an endpoint, with what `openapi.route` takes."""
+        return self.api_route(path, methods=[method], **openapi.route(*about, **options))
+
+
+def routes_of(tag: str) -> Endpoints:
     """Return a router for the endpoints of a tag, whose names are the ids of their operations."""
-    return APIRouter(
+    return Endpoints(
         route_class=DirectRoute,
         tags=[tag],
         dependencies=openapi.KEY_SCHEMES,

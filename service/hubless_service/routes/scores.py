@@ -42,7 +42,7 @@ async def kept(call: Call, name: str) -> hubless.ScoreCorrection:
     return await asyncio.to_thread(scores.get, name) if loaded is None else loaded
 
 
-@score_routes.get("/v1/scores", **openapi.route("All corrections of scores", AllScoresAnswer, "storage"))
+@score_routes.at("GET", "/v1/scores", "All corrections of scores", AllScoresAnswer, "storage")
 async def list_scores(call: Call) -> Response:
     """Lists those that the key may see: a key for some collections sees corrections of the same names."""
     scores = call.engine.scores
@@ -54,22 +54,21 @@ async def list_scores(call: Call) -> Response:
     return send(await asyncio.to_thread(found))
 
 
-@score_routes.get(_PATH, **openapi.route("One correction of scores", ScoresAnswer, "scores_not_found", "storage"))
+@score_routes.at("GET", _PATH, "One correction of scores", ScoresAnswer, "scores_not_found", "storage")
 async def get_scores(call: Call, name: str) -> Response:
     """Says what it was learned from, and how far its confidence can be trusted."""
     correction = await kept(call, name)
     return send(await asyncio.to_thread(_describe, call.engine.scores, name, correction))
 
 
-@score_routes.put(
+@score_routes.at(
+    "PUT",
     _PATH,
-    **openapi.route(
-        "Keep a correction of scores, and replace that of the same name",
-        ScoresAnswer,
-        *openapi.CHANGE,
-        "storage",
-        also={201: {"model": ScoresAnswer, "description": "The name is new."}},
-    ),
+    "Keep a correction of scores, and replace that of the same name",
+    ScoresAnswer,
+    *openapi.CHANGE,
+    "storage",
+    also={201: {"model": ScoresAnswer, "description": "The name is new."}},
     **openapi.other_bodies(ScoresOptions, arrow=f"A stream. {_ARROW}", file=f"A file. {_ARROW}"),
 )
 async def put_scores(call: Call, name: str, access: AdminAccess, body: PutScoresRequest) -> Response:
@@ -87,9 +86,8 @@ async def put_scores(call: Call, name: str, access: AdminAccess, body: PutScores
     return send(answer, status=201 if new else 200)
 
 
-@score_routes.delete(
-    _PATH,
-    **openapi.route("Delete a correction of scores", DeletedScoresAnswer, "forbidden", "scores_not_found", "storage"),
+@score_routes.at(
+    "DELETE", _PATH, "Delete a correction of scores", DeletedScoresAnswer, "forbidden", "scores_not_found", "storage"
 )
 async def delete_scores(call: Call, name: str) -> Response:
     """Lists that name it are refused from the answer on, by all workers."""

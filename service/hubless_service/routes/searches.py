@@ -63,13 +63,12 @@ async def _room(call: Call) -> None:
     call.engine.check_room(perf_counter(), call.trace.late, seconds)
 
 
-@query_routes.post(
+@query_routes.at(
+    "POST",
     PATH,
-    **openapi.route(
-        "The targets nearest to a vector, a text, a picture or another target, hubness taken out",
-        QueryAnswer,
-        *_PROBLEMS,
-    ),
+    "The targets nearest to a vector, a text, a picture or another target, hubness taken out",
+    QueryAnswer,
+    *_PROBLEMS,
     **openapi.other_bodies(BinaryRequest, "dim · 4 bytes, little-endian float32; other fields stand in the URL."),
 )
 async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, body: QueryRequest) -> Response:
@@ -88,9 +87,12 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
     return await send_heavy(weight_of(found), answer, call.trace)
 
 
-@query_routes.post(
+@query_routes.at(
+    "POST",
     f"{PATH}/batch",
-    **openapi.route("Several queries at once", BatchAnswer, *_PROBLEMS),
+    "Several queries at once",
+    BatchAnswer,
+    *_PROBLEMS,
     **openapi.other_bodies(
         BinaryRequest,
         "m · dim · 4 bytes, little-endian float32, one query after the other; other fields stand in the URL.",

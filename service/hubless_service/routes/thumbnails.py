@@ -34,19 +34,18 @@ _PICTURE: dict[int | str, Json] = {
 _KnownTag = Annotated[str | None, Header(description="The ETag of a picture that the client has.")]
 
 
-@picture_routes.get(
+@picture_routes.at(
+    "GET",
     "/v1/collections/{collection}/pictures/{id:path}",
+    "A thumbnail of a target's picture",
+    None,
+    *openapi.FIELDS,
+    *openapi.SEARCHED,
+    "collection_not_found",
+    "point_not_found",
+    "picture_not_found",
+    also=_PICTURE,
     response_class=Response,
-    **openapi.route(
-        "A thumbnail of a target's picture",
-        None,
-        *openapi.FIELDS,
-        *openapi.SEARCHED,
-        "collection_not_found",
-        "point_not_found",
-        "picture_not_found",
-        also=_PICTURE,
-    ),
 )
 async def get_picture(
     call: Call, held: Held, id: str, url: UrlOf[PictureRequest], if_none_match: _KnownTag = None
@@ -57,10 +56,9 @@ async def get_picture(
     if folder is None:
         raise HttpProblem("picture_not_found", "The server has no pictures: HUBLESS_PICTURES names their folder.")
     place = await call.engine.run(call.trace, partial(_path_of, held, folder, id), held)
-    deadline = call.trace.started + call.settings.default_timeout_ms / 1000
 
     async def read(make: Callable[[BinaryIO], _T], weight: int = 0) -> tuple[dict[str, str], _T]:
-        return await call.engine.encoding.read(call.trace, weight, partial(_read, *place, pixels, make), deadline)
+        return await call.engine.encoding.read(call.trace, weight, partial(_read, *place, pixels, make), call.deadline)
 
     try:
         # opened twice, as one that waits with an open file would take a descriptor from the others

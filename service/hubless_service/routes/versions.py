@@ -44,14 +44,14 @@ _comparing = threading.Lock()
 """Opening two versions takes memory and disk, so one pair at a time."""
 
 
-@version_routes.get(_PATH, **openapi.route("All versions of a collection", VersionsAnswer, *openapi.READ))
+@version_routes.at("GET", _PATH, "All versions of a collection", VersionsAnswer, *openapi.READ)
 async def list_versions(call: Call, place: ShelfPlace) -> Response:
     """Works for a collection that cannot be served too, and gives the reason."""
     return send(await _versions(call.engine, place[0], call.access))
 
 
-@version_routes.post(
-    f"{_PATH}/{{version}}/activate", **openapi.route("Serve another version", VersionsAnswer, "forbidden", *_PROBLEMS)
+@version_routes.at(
+    "POST", f"{_PATH}/{{version}}/activate", "Serve another version", VersionsAnswer, "forbidden", *_PROBLEMS
 )
 async def activate(call: Call, place: ShelfPlace, access: AdminAccess, version: str) -> Response:
     """Compares the files of the version with its manifest, which may take a while, and makes it current.
@@ -68,7 +68,7 @@ async def activate(call: Call, place: ShelfPlace, access: AdminAccess, version: 
     return send(await _versions(call.engine, name, access))
 
 
-@version_routes.get(f"{_PATH}/{{version}}", **openapi.route("One stored version", VersionAnswer, *_PROBLEMS))
+@version_routes.at("GET", f"{_PATH}/{{version}}", "One stored version", VersionAnswer, *_PROBLEMS)
 async def get_version(call: Call, place: ShelfPlace, version: str) -> Response:
     """The inputs of the version, and its measurements."""
     manifest = await asyncio.to_thread(lambda: read_manifest(call.engine.catalog.folder(place[0], version)))
@@ -84,9 +84,14 @@ async def get_version(call: Call, place: ShelfPlace, version: str) -> Response:
     )
 
 
-@version_routes.get(
+@version_routes.at(
+    "GET",
     f"{_PATH}/{{version}}/diff",
-    **openapi.route("What differs between two versions", DiffAnswer, *openapi.FIELDS, "too_many_requests", *_PROBLEMS),
+    "What differs between two versions",
+    DiffAnswer,
+    *openapi.FIELDS,
+    "too_many_requests",
+    *_PROBLEMS,
 )
 async def get_diff(call: Call, place: ShelfPlace, version: str, url: UrlOf[DiffRequest]) -> Response:
     """Fields of the manifest, ids, and the first ten of the canary queries. Opens both versions."""

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from time import monotonic, perf_counter
 
 import numpy as np
@@ -231,11 +230,11 @@ class CatalogFollower:
         told = stamp_of(self._source.answered_of(name))  # before the version is read
         try:
             version = self._source.current(name)
-            slot = replace(slot, version_ids=self._source.version_ids(name))
+            slot = slot._replace(version_ids=self._source.version_ids(name))
             if version in self._unsound:  # opened again: another copy may be had
                 slot = Slot(failure=self._unsound.pop(version), version_ids=slot.version_ids)
             if slot.collection and version == slot.collection.version:
-                renewed = replace(slot, tried=version, failure=None)
+                renewed = slot._replace(tried=version, failure=None)
                 self._marks[name] = marks
             elif version == slot.tried and slot.settled:
                 renewed = slot
@@ -252,7 +251,7 @@ class CatalogFollower:
                 self._shelf.drop(name)
                 return
             renewed = self._refused(name, slot, version, error)
-        self._put(name, slot, replace(renewed, version_ids=slot.version_ids))
+        self._put(name, slot, renewed._replace(version_ids=slot.version_ids))
         self._told[name] = told
 
     def _have_opened(self, name: str, slot: Slot) -> None:

@@ -5,9 +5,8 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import hubless
 from hubless.errors import HublessError, storage_errors
@@ -42,8 +41,7 @@ _KEPT = 2  # versions: the one before may still be served
 _log = logging.getLogger("hubless.catalog")
 
 
-@dataclass(frozen=True)
-class StoreState:
+class StoreState(NamedTuple):
     """Result of the last look at the store."""
 
     trouble: str = ""

@@ -3,7 +3,7 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 from typing import TypeAlias, TypeVar
@@ -21,7 +21,6 @@ from hubless.vectors.arrays import F32
 from hubless.vectors.readers.pictures import PictureSource, pixels_of
 from hubless_service.http.requests import Picture, Query
 from hubless_service.http.trace import Trace, unless_gone
-from hubless_service.searching.listener import Listener, OnlyFailures
 from hubless_service.searching.work_queue import WorkQueue
 from hubless_service.settings import Settings
 
@@ -69,6 +68,7 @@ _TOGETHER = 8
 """Pictures that are ready for the encoder at a time: each may take megabytes."""
 
 
+@dataclass(eq=False)
 class Encoding:
     """Threads that wait for encoders, some for each collection, so that no collection waits for another's.
 
@@ -76,12 +76,13 @@ class Encoding:
     each may take 300 MB: one thread decodes those of all collections that are small, and one those that are large.
     """
 
-    def __init__(self, threads: int, room: int, listener: Listener) -> None:
-        self._listener = listener
-        self._threads = threads
-        self._room = room
-        # by kind and by owner: a collection, or this object for those that decode
-        self._queues: dict[str, WeakKeyDictionary[object, WorkQueue]] = defaultdict(WeakKeyDictionary)
+    _threads: int
+    _room: int
+    _failed: Callable[[], object]
+    # by kind and by owner: a collection, or this object for those that decode
+    _queues: dict[str, WeakKeyDictionary[object, WorkQueue]] = field(
+        default_factory=partial(defaultdict, WeakKeyDictionary)
+    )
 
     def stop(self) -> None:
         """Begin nothing more. Nobody waits for what an encoder on another machine still answers."""
@@ -97,7 +98,7 @@ class Encoding:
             i: query.asked for i, query in enumerate(queries) if isinstance(query.asked, Encoded)
         }
         vectors = await self.vectors(trace, collection, asked, lambda i: queries[i].where, deadline)
-        return [replace(query, asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
+        return [query._replace(asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
 
     async def vectors(
         self,
@@ -151,16 +152,14 @@ class Encoding:
         ours = owner is self
         if not (queue := queues.get(owner)):
             threads = 1 if ours else self._threads
-            queue = WorkQueue(threads, self._room, 1, lambda: None, listener=OnlyFailures(self._listener))
+            queue = WorkQueue(threads, self._room, 1, lambda: None, failed=self._failed)
             queue.start()
             queues[owner] = queue
             if not ours:
                 finalize(owner, queue.stop)  # the threads end with the version
         # of a key the queue learns how long one takes, and refuses what would wait for too long
         key = kind if ours else None
-        future = queue.submit(
-            trace, deadline, lambda _: [_timed(trace, work)], None, key, inline=False, alone=trace.alone
-        )
+        future = queue.submit(trace, deadline, lambda _: [_timed(trace, work)], None, key, inline=False)
         found: _T = await unless_gone(trace, future)
         return found
 

@@ -2,6 +2,7 @@
 
 import logging
 from contextlib import suppress
+from dataclasses import dataclass
 from time import monotonic, thread_time
 
 from hubless.errors import HublessError
@@ -17,14 +18,14 @@ _MOST_SECONDS = 30.0
 """Between two looks at all logs."""
 
 
+@dataclass
 class LogFollower:
     """Brings collections up to date with their logs. While nobody writes, it looks at one number of the catalog."""
 
-    def __init__(self, written: Note, shelf: Shelf) -> None:
-        self._written = written
-        self._shelf = shelf
-        self._seen: tuple[int, int] | None = None  # the number, before the logs with news were looked at
-        self._next_all = 0.0
+    _written: Note
+    _shelf: Shelf
+    _seen: tuple[int, int] | None = None  # the number, before the logs with news were looked at
+    _next_all: float = 0.0
 
     def forget(self) -> None:
         """Look for news again, in a version that was not on the shelf when the last ones were found."""

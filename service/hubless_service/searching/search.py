@@ -16,9 +16,8 @@ from hubless.errors import EngineError, InputError, PointNotFound
 from hubless.filters import Filter
 from hubless.knn.exhaustive import openmp_threads
 from hubless.search.matches import Matches
-from hubless.vectors.arrays import I64
 from hubless_service.http.requests import LikeTarget, Query
-from hubless_service.http.responses import NOTHING_BESIDE, FoundHits, LoadedTargets, read_beside
+from hubless_service.http.responses import NOTHING_BESIDE, FoundHits, StoredTargets, read_beside, stored_targets
 from hubless_service.http.trace import Trace, unless_gone
 from hubless_service.http.values import NO_EXTRAS, Extras
 from hubless_service.searching.work_queue import Answer, WorkQueue
@@ -38,17 +37,17 @@ def matches_of(collection: hubless.Collection, filter: Filter, traces: Iterable[
 
 def find_targets(
     collection: hubless.Collection, ids: Sequence[str | int], extras: Extras
-) -> tuple[LoadedTargets, list[str | int]]:
+) -> tuple[StoredTargets, list[str | int]]:
     """The targets of some ids, in their order; and those ids that no target bears."""
     rows = collection.find(ids)
     found = np.array([row for row in rows if row is not None], np.int64)
     missing = [wanted for wanted, row in zip(ids, rows, strict=True) if row is None]
-    return read_targets(collection, found, extras), missing
+    return stored_targets(collection, found, extras), missing
 
 
 def scroll_targets(
     collection: hubless.Collection, start: int, limit: int, filter: Filter | None, extras: Extras, trace: Trace
-) -> tuple[LoadedTargets, int | None]:
+) -> tuple[StoredTargets, int | None]:
     """The targets from row `start` on, and the row at which the next page begins; None if there are no more."""
     matches = None if filter is None else matches_of(collection, filter, [trace])
     rows = (
@@ -56,14 +55,7 @@ def scroll_targets(
         if matches is None
         else matches.page(start, limit + 1)
     )
-    return read_targets(collection, rows[:limit], extras), int(rows[limit]) if len(rows) > limit else None
-
-
-def read_targets(collection: hubless.Collection, rows: I64, extras: Extras) -> LoadedTargets:
-    """Read the targets of some rows."""
-    beside = read_beside(collection, rows, extras)
-    targets = collection.parts.targets
-    return LoadedTargets(collection.ids(rows), targets.offsets(rows), targets.seqs(rows), beside)
+    return stored_targets(collection, rows[:limit], extras), int(rows[limit]) if len(rows) > limit else None
 
 
 Line = tuple[hubless.Results | Exception, int]
@@ -82,9 +74,6 @@ async def search(
     trace: Trace, queue: WorkQueue, collection: hubless.Collection, queries: Sequence[Query], deadline: float
 ) -> list[FoundHits]:
     """Answer queries in their order, all or none: those of one key by one call."""
-    if len(queries) == 1:
-        only = _key(collection, queries[0])
-        return await unless_gone(trace, _submit(trace, queue, collection, only, queries, deadline))
     alike: dict[Hashable, list[int]] = {}
     for i, query in enumerate(queries):
         alike.setdefault(_key(collection, query), []).append(i)
@@ -125,9 +114,7 @@ def _submit(
     if whole:
         answer = partial(_on_threads, queue.threads, answer)
     content = QueryGroup(group, trace, matches)
-    return queue.submit(
-        trace, deadline, answer, content, key, size=len(group), inline=inline, exclusive=whole, alone=trace.alone
-    )
+    return queue.submit(trace, deadline, answer, content, key, size=len(group), inline=inline, exclusive=whole)
 
 
 def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:

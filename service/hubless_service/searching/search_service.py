@@ -5,10 +5,10 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import faiss
 import numpy as np
@@ -19,18 +19,15 @@ from hubless.errors import HublessError, InputError
 from hubless.kernels.threads import one_blas_thread
 from hubless.search.engines.external import engine_names
 from hubless.search.kept_scores.kept_corrections import KeptCorrections
-from hubless.search.transaction import WritableCollection
-from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import Query
 from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
-from hubless_service.observing.learning import ListSampler
 from hubless_service.observing.live import LiveVersion
 from hubless_service.observing.metrics import Metrics
-from hubless_service.observing.sampling import QuerySampler, SamplerThread
+from hubless_service.observing.sampling import ListSampler, QuerySampler, SamplerThread
 from hubless_service.observing.traffic import is_traffic
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
@@ -40,7 +37,7 @@ from hubless_service.searching.once import OnceAVersion
 from hubless_service.searching.search import search
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.work_queue import HOP, SHORT, WorkQueue
-from hubless_service.searching.writer import WritePlan, Writer
+from hubless_service.searching.writer import Writer
 from hubless_service.settings import Settings
 
 _T = TypeVar("_T")
@@ -54,8 +51,9 @@ _LOOKS, _LOOK_SECONDS = 200, 0.005
 class SearchService:
     """The shelf of collections, the thread that fills it, and the threads that encode, search and count."""
 
-    def __init__(self, source: CatalogSource, settings: Settings) -> None:
+    def __init__(self, source: CatalogSource, settings: Settings, metrics: Metrics | None = None) -> None:
         """Make all parts. No thread begins before `start`."""
+        self.metrics = metrics = metrics or Metrics()
         self.shelf = Shelf()
         self.draining = False
         self.catalog = source
@@ -64,21 +62,27 @@ class SearchService:
         self._timeout = settings.default_timeout_ms / 1000
         self._openmp_threads = settings.openmp_threads
         self._threads_set = ExitStack()
+        counted = metrics.failures.inc, metrics.batches.observe
         limits = settings.max_waiting, settings.max_together, self._prepare
         # what takes a millisecond is left to threads only if no other worker has a processor for it
         inline = HOP if settings.workers <= 1 else SHORT
-        self._metrics: Metrics | None = None
-        self._queue = self._remote = WorkQueue(settings.search_threads, *limits, inline, self)
+        self._queue = self._remote = WorkQueue(settings.search_threads, *limits, inline, *counted)
         self.check_room = self._queue.check_room
         if engine_names():  # other threads, as these wait for the network, and in vain if their engine is dead
-            self._remote = WorkQueue(_REMOTE_THREADS, *limits, 0.0, self)
-        merges = settings.merge_at > 0
-        self._writer = Writer(
-            self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind, self, merges=merges
-        )
-        self.encoding = Encoding(settings.encoder_threads, settings.max_waiting, self)
+            self._remote = WorkQueue(_REMOTE_THREADS, *limits, 0.0, *counted)
+        self.encoding = Encoding(settings.encoder_threads, settings.max_waiting, metrics.failures.inc)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
         self.maintainer = Maintainer(source.path, self.shelf.living, settings, self._follower.wake)
+        self.writer = Writer(
+            self.shelf,
+            settings.max_waiting,
+            settings.max_added,
+            self._prepare_behind,
+            metrics.failures.inc,
+            self.maintainer.written,
+            self._follower.wake,
+            merges=settings.merge_at > 0,
+        )
         self.sampling = (
             QuerySampler(settings.query_sample, settings.query_sample_days) if settings.query_sample else None
         )
@@ -95,7 +99,7 @@ class SearchService:
         self._threads_set.enter_context(one_blas_thread)
         for queue in self._queues:
             queue.start()
-        self._writer.start()
+        self.writer.start()
         self.samplers.start()
         self.maintainer.start()
         self._follower.start(on_loaded)
@@ -105,7 +109,7 @@ class SearchService:
         self.encoding.stop()
         self._follower.stop()
         self._threads_set.close()
-        written = [*self._writer.stop(), *self.maintainer.stop()]
+        written = [*self.writer.stop(), *self.maintainer.stop()]
         searching = [thread for queue in self._queues for thread in queue.stop()]
         return [*searching, *written, *self.samplers.stop()]
 
@@ -114,26 +118,6 @@ class SearchService:
         for living in self.shelf.living():
             if living.log is not None:
                 living.log.close()
-
-    def report_to(self, metrics: Metrics) -> None:
-        """Count in metrics what happens from now on."""
-        self._metrics = metrics
-
-    # it is the `Listener` of its parts
-
-    def searched(self, queries: int) -> None:
-        if self._metrics:
-            self._metrics.batches.observe(queries)
-
-    def failed(self) -> None:
-        if self._metrics:
-            self._metrics.failures.inc()
-
-    def written(self, living: WritableCollection) -> None:
-        self.maintainer.written(living)
-
-    def replaced(self) -> None:
-        self._follower.wake()
 
     @property
     def waiting(self) -> int:
@@ -248,21 +232,6 @@ class SearchService:
                 raise HttpProblem("not_ready", "A version is being opened that has the writes.")
         return self.shelf.collection(name, EVERYTHING)
 
-    async def encode(
-        self, trace: Trace, collection: hubless.Collection, asked: Mapping[int, Encoded], where: Callable[[int], str]
-    ) -> dict[int, F32]:
-        """The vector (1, d) of each text and picture: see `Encoding.vectors`."""
-        deadline = trace.started + self._timeout
-        return await self.encoding.vectors(trace, collection, asked, where, deadline)
-
-    async def write(
-        self, request: Request, collection: str, points: int, plan: WritePlan, *, durable: bool = True
-    ) -> dict[str, Any]:
-        """Write to a collection, after what waits already; see `Writer.write`."""
-        trace: Trace = request.scope[SCOPE_KEY]
-        deadline = trace.started + self._timeout
-        return await self._writer.write(trace, collection, points, plan, deadline, durable=durable)
-
     async def run(
         self, trace: Trace, work: Callable[[], _T], collection: hubless.Collection | None = None, share: float = 1.0
     ) -> _T:
@@ -272,7 +241,7 @@ class SearchService:
         """
         queue = self._remote if collection and collection.parts.remote else self._queue
         deadline = trace.started + share * self._timeout
-        result: _T = await queue.submit(trace, deadline, lambda _: [work()], None, alone=trace.alone)
+        result: _T = await queue.submit(trace, deadline, lambda _: [work()], None)
         return result
 
     @property

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import hubless
 from hubless.errors import (
@@ -22,8 +22,7 @@ from hubless_service.http.problems import HttpProblem, from_library
 STATES = ("loading", "ready", "failed")
 
 
-@dataclass(frozen=True)
-class Slot:
+class Slot(NamedTuple):
     """One collection, as far as it has been loaded."""
 
     living: WritableCollection | None = None  # the version that is served, with what was written since
@@ -110,7 +109,7 @@ class Shelf:
         """Note whether the engine of a collection answers."""
         with self._lock:
             if slot := self.slots.get(name):
-                self.slots = {**self.slots, name: replace(slot, silent=silent)}
+                self.slots = {**self.slots, name: slot._replace(silent=silent)}
 
     def drop(self, name: str) -> None:
         """Serve a collection no longer, as it was deleted."""

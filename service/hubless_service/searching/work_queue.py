@@ -21,7 +21,6 @@ from typing import Any
 from hubless.deadline import within
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
-from hubless_service.searching.listener import NOBODY, Listener
 
 _log = logging.getLogger("hubless.queue")
 
@@ -66,14 +65,17 @@ class WorkQueue:
         batch: int,
         prepare: Callable[[], object],
         inline_seconds: float = HOP,
-        listener: Listener = NOBODY,
+        failed: Callable[[], object] = lambda: None,
+        searched: Callable[[int], object] = lambda queries: None,
     ) -> None:
         """At most `most` queries wait, `batch` are answered by one call, and `prepare` is called in each thread.
+
+        `failed` hears of what a thread survives, and `searched` of the queries that a call has answered.
 
         What takes less than `inline_seconds` may be answered in the event loop.
         """
         self.threads = threads
-        self._listener = listener
+        self._failed, self._searched = failed, searched
         self._batch = batch
         self._prepare = prepare
         self._inline_seconds = inline_seconds
@@ -115,11 +117,10 @@ class WorkQueue:
         size: int = 1,
         inline: bool = True,
         exclusive: bool = False,
-        alone: bool = False,
     ) -> "asyncio.Future[Any]":
         """Queue a `WorkItem`, and return a future of its result. Cancel it to take the work from the queue.
 
-        `alone` says that there is no other request, so that none is waited for.
+        If the request is alone, no other is waited for.
         """
         now = perf_counter()
         self.check_room(now, trace.late, deadline - trace.started)
@@ -140,7 +141,7 @@ class WorkQueue:
             timer=timer,
         )
         self.add(item)
-        if alone:
+        if trace.alone:
             self._take_turn(loop)
         else:
             self._come_soon(loop)
@@ -204,7 +205,7 @@ class WorkQueue:
         except BaseException as error:
             failure = error
         _log.error("a search thread has failed and goes on", exc_info=failure)
-        self._listener.failed()
+        self._failed()
         return [RuntimeError("a search thread has failed")] * len(items), perf_counter() - started
 
     def _end(self, items: list[WorkItem], outcomes: Sequence[Any], seconds: float) -> None:
@@ -225,7 +226,7 @@ class WorkQueue:
             else:
                 item.future.set_result(outcome)
         self.note(items[0].key, size, seconds)
-        self._listener.searched(size)
+        self._searched(size)
 
     # what waits; there is no clock here, the caller passes the time
 

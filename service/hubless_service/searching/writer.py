@@ -9,24 +9,23 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
 
 from hubless.deadline import within
 from hubless.errors import CollectionNotFound, HublessError, NotFoundError, StorageError
 from hubless.kernels.pools import start_all
 from hubless.kernels.threads import on_one_core
-from hubless.search.transaction import Transaction
+from hubless.search.transaction import Transaction, WritableCollection
 from hubless.search.writes import Write
 from hubless.store.log import most_open
 from hubless_service.http.problems import HttpProblem, internal_error
 from hubless_service.http.trace import Trace
-from hubless_service.searching.listener import NOBODY, Listener
+from hubless_service.http.values import Json
 from hubless_service.searching.log_follower import catch_up
 from hubless_service.searching.shelf import REPLACED, Shelf
 
 _log = logging.getLogger("hubless.writes")
 
-WritePlan = Callable[[Transaction], tuple[Write | None, dict[str, Any]]]
+WritePlan = Callable[[Transaction], tuple[Write | None, Json]]
 """Given the collection as it is after the writes before: what to write, None for nothing, and what to answer."""
 _TOGETHER = 64
 """Most writes that one transaction takes."""
@@ -47,7 +46,7 @@ class QueuedWrite:
     deadline: float  # on the clock of `perf_counter`; too late it is not begun
     durable: bool  # whether it is answered only when it is on the disk
     trace: Trace
-    future: "asyncio.Future[dict[str, Any]]"
+    future: "asyncio.Future[Json]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     submitted: float = field(default_factory=perf_counter)
     begun: bool = False  # until then it is refused at its deadline
 
@@ -61,13 +60,18 @@ class Writer:
         room: int,
         most_added: int,
         prepare: Callable[[], object],
-        listener: Listener = NOBODY,
+        failed: Callable[[], object] = lambda: None,
+        written: Callable[[WritableCollection], object] = lambda living: None,
+        replaced: Callable[[], object] = lambda: None,
         *,
         merges: bool = False,
     ) -> None:
-        """`merges` says whether the service merges a collection by itself, so that it is worth to wait for it."""
+        """`merges` says whether the service merges a collection by itself, so that it is worth to wait for it.
+
+        `failed` hears of what a thread survives, `written` of each write, `replaced` of a version that is an old one.
+        """
         self._merges = merges
-        self._listener = listener
+        self._failed, self._written, self._replaced = failed, written, replaced
         self._shelf = shelf
         self._room = room
         self._most_added = most_added
@@ -91,25 +95,22 @@ class Writer:
 
     async def write(
         self, trace: Trace, name: str, points: int, plan: WritePlan, deadline: float, *, durable: bool = True
-    ) -> dict[str, Any]:
+    ) -> Json:
         """Write, and return what the plan answers, with the number of the write.
 
         Waits for a merge that is due, as long as there is time. Raises the problem or the error of the plan.
         """
         while True:
             try:
-                return await self._queued(trace, name, points, plan, deadline, durable)
+                return await self._queued(QueuedWrite(name, points, plan, deadline, durable, trace))
             except HttpProblem as problem:
                 if problem.code != "merge_needed" or not self._merges or perf_counter() + _MERGE_POLL > deadline:
                     raise
             await asyncio.sleep(_MERGE_POLL)
 
-    async def _queued(
-        self, trace: Trace, name: str, points: int, plan: WritePlan, deadline: float, durable: bool
-    ) -> dict[str, Any]:
+    async def _queued(self, task: QueuedWrite) -> Json:
         """Have a write wait for its turn, and return its answer. Raises a problem if it is not begun in time."""
-        future = asyncio.get_running_loop().create_future()
-        task = QueuedWrite(name, points, plan, deadline, durable, trace, future)
+        name = task.name
         with self._lock:
             if self._stopped:
                 raise HttpProblem("not_ready", "The server is stopping.")
@@ -119,7 +120,7 @@ class Writer:
             if len(waiting) >= self._room:
                 raise HttpProblem("too_many_requests", f"{len(waiting)} writes wait already.")
             waiting.append(task)
-        await asyncio.wait([task.future], timeout=deadline - perf_counter())
+        await asyncio.wait([task.future], timeout=task.deadline - perf_counter())
         with self._lock:
             if not (task.begun or task.future.done()):
                 task.future.cancel()  # whoever has taken it by now passes it over
@@ -152,7 +153,7 @@ class Writer:
         try:
             self._write(tasks)
         except REPLACED as error:
-            self._listener.replaced()
+            self._replaced()
             _fail(tasks, error.with_traceback(None))
         except (StorageError, NotFoundError, HttpProblem, MemoryError) as error:
             _log.error('collection "%s": nothing was written: %s', tasks[0].name, error)
@@ -165,7 +166,7 @@ class Writer:
                 _fail(tasks, error.with_traceback(None))
             else:
                 _log.exception('collection "%s": nothing was written', tasks[0].name)
-                self._listener.failed()
+                self._failed()
                 _fail(tasks, internal_error())
 
     def _write(self, tasks: list[QueuedWrite]) -> None:
@@ -177,7 +178,7 @@ class Writer:
             raise HttpProblem("not_ready", "The collection is not served any more.")
         if living.log is None:
             raise HttpProblem("storage", "The collection has no folder, so it cannot be written to.")
-        answers: list[tuple[QueuedWrite, dict[str, Any] | Exception]] = []
+        answers: list[tuple[QueuedWrite, Json | Exception]] = []
         durable = any(task.durable for task in tasks)
         with living.log.writing(durable=durable, inside=living.changing) as appender:
             if appender.last != living.current.seq:
@@ -201,14 +202,14 @@ class Writer:
             transaction.collection()  # what fails here fails before anything is on the disk
             appender.commit()
             living.commit(transaction)
-        self._listener.written(living)
+        self._written(living)
         following = self._shelf.known(name).living
         if following is not None and following is not living:
             catch_up(following)  # another version took its place meanwhile
         for task, answer in answers:
             _resolve(task, answer)
 
-    def _planned(self, task: QueuedWrite, transaction: Transaction) -> tuple[Write | None, dict[str, Any]]:
+    def _planned(self, task: QueuedWrite, transaction: Transaction) -> tuple[Write | None, Json]:
         """Return the writes of a task, and its answer."""
         now = perf_counter()
         if now > task.deadline:
@@ -227,7 +228,7 @@ def _fail(tasks: list[QueuedWrite], error: Exception) -> None:
         _resolve(task, error)
 
 
-def _resolve(task: QueuedWrite, result: dict[str, Any] | Exception) -> None:
+def _resolve(task: QueuedWrite, result: Json | Exception) -> None:
     def resolve() -> None:
         if task.future.done():
             return

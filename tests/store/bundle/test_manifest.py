@@ -128,9 +128,3 @@ def test_other_seed_holds_out_other_bank_queries(tmp_path):
     offsets = [np.load(small.path_of(small.folder(tmp_path, made), "offsets.npy")) for made in (first, second)]
     np.testing.assert_array_equal(*offsets)  # they come from all of the bank
     assert (first.provenance.seed, second.provenance.seed) == (0, 1)
-
-
-@pytest.mark.parametrize("seed", [-1, 1.5, "1", None, True])
-def test_seed_that_is_no_whole_number_is_refused(tmp_path, seed):
-    with pytest.raises(hubless.HublessError, match="seed: expected a whole number of at least 0"):
-        small.build(tmp_path, seed=seed)

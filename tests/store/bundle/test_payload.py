@@ -8,7 +8,6 @@ import pytest
 from support import small
 
 import hubless
-from hubless.errors import InputError
 
 TIME = datetime.datetime(2024, 2, 29, 12, 30, 15, 123456)
 N = small.COUNT
@@ -74,21 +73,3 @@ def test_category_of_other_words_in_each_part_of_a_file_comes_back(tmp_path):
     pq.write_table(table, tmp_path / "payload.parquet", row_group_size=N // 2)
     small.build(tmp_path / "catalog", payload=tmp_path / "payload.parquet")
     assert hubless.open(tmp_path / "catalog", "photos").payload([0, N - 1]) == [{"word": "x"}, {"word": "y"}]
-
-
-@pytest.mark.parametrize(
-    ("payload", "message"),
-    [
-        ([{"a": 1}] * (N + 1), "40 rows, one a target, got 41 rows"),
-        ([{}] * N, "40 rows, one a target, got 0 rows"),
-        ([{"a": 1}] * (N - 1) + [{"a": "x"}], "payload, column a, row 39: expected values of one type"),
-        ([{"a": 1}] * (N - 1) + [None], "row 39: expected a dict, got NoneType"),
-        (pa.table([pa.array(range(N))] * 2, names=["a", "a"]), "columns of different names"),
-        (pa.table({"a": pa.array([[1]] * N, pa.list_(pa.timestamp("ns")))}), "column a: expected nested times"),
-    ],
-)
-def test_payload_that_does_not_fit_is_refused_and_nothing_is_published(tmp_path, payload, message):
-    with pytest.raises(InputError, match=message) as caught:
-        small.build(tmp_path / "catalog", payload=payload)
-    assert "\n" not in str(caught.value)
-    assert small.entries(tmp_path / "catalog") == []

@@ -7,8 +7,6 @@ from support import small
 import hubless
 from hubless.errors import AliasNotFound, CollectionNotFound, InputError, PreconditionFailed, StorageError
 
-NOT_NAMES = ["", "..", ".", "a/b", "../photos", "a\0b", "%2e%2e", "-a", ".aliases.json", "ä", "a" * 65, "a\n"]
-
 
 @pytest.fixture
 def catalog(template, tmp_path):
@@ -39,13 +37,12 @@ def test_damaged_aliases_do_not_keep_a_collection_from_being_opened_by_its_name(
         hubless.open(catalog, "pictures")
 
 
-def test_revision_is_never_used_again(catalog):
-    seen = set()
-    for _ in range(3):
-        seen.add(catalog.set_alias("pictures", "photos").revision)
-        seen.add(catalog.set_alias("others", "photos").revision)
+def test_each_change_of_any_alias_has_the_next_revision(catalog):
+    seen = []
+    for _ in range(2):
+        seen += [catalog.set_alias(alias, "photos").revision for alias in ("pictures", "others")]
         catalog.remove_alias("pictures")
-    assert len(seen) == 6
+    assert seen == [1, 2, 4, 5]
 
 
 def test_alias_that_is_not_as_expected_stays_as_it_is(catalog):
@@ -81,7 +78,7 @@ def test_of_many_who_expect_the_same_only_one_gets_it(catalog):
     assert catalog.aliases() == {"pictures": won}
 
 
-@pytest.mark.parametrize("name", NOT_NAMES)
+@pytest.mark.parametrize("name", [*small.NOT_NAMES, "../photos", ".aliases.json"])
 def test_what_is_no_name_is_refused_and_touches_no_file(catalog, name):
     before = small.contents(catalog.path)
     with pytest.raises(InputError, match="alias"):
@@ -92,8 +89,6 @@ def test_what_is_no_name_is_refused_and_touches_no_file(catalog, name):
         hubless.open(catalog, name)
     with pytest.raises(hubless.HublessError):
         hubless.open(catalog, "photos", version=name)
-    with pytest.raises(hubless.HublessError):
-        catalog.rollback("photos", name)
     after = small.contents(catalog.path)
     assert {file for file in after.keys() - before.keys() if not file.endswith("LOCK")} == set()
 

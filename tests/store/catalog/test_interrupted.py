@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 
@@ -50,77 +51,83 @@ def test_parts_of_segments_and_fits_that_are_being_deleted_go_with_the_next_chan
     assert folders(tmp_path) == {"segments": [built.version], "fits": [built.version]}
 
 
-@pytest.mark.parametrize("after", range(1, 7))
-def test_kill_while_a_version_is_published_leaves_all_of_it_or_nothing(tmp_path, after):
-    """Segments and the fit come before the version, and the version before it is current."""
-    script = f"""
-import os
-from pathlib import Path
-from support import small
-from hubless.store import catalog
-
-real, done = {{name: getattr(catalog, name) for name in ("move", "replace_text", "finish")}}, []
-
-def killing(name):
-    def step(*arguments):
-        real[name](*arguments)
-        done.append(name)
-        if len(done) == {after}:
-            os.kill(os.getpid(), 9)
-    return step
-
-path = {str(tmp_path)!r}
-small.build(Path(path))
-for name in real:
-    setattr(catalog, name, killing(name))
-small.build(Path(path), data=1)
-"""
-    done = subprocess.run([sys.executable, "-c", script], env=processes.environment(), check=False)
-    published = after >= 4  # the segment, the fit and the version are moved, and it becomes current
-    if after > 5:
-        assert done.returncode == 0
-    else:
-        assert done.returncode == -9
-        assert (len(folders(tmp_path)["segments"]), len(folders(tmp_path)["fits"])) == (2, 1 + (after > 1))
-    catalog = hubless.Catalog(tmp_path)
-    catalog.tidy("photos")
-    left = catalog.version_ids("photos")
-    assert len(left) == 1 + published
-    assert folders(tmp_path) == {"segments": left, "fits": left}
-    assert small.check_complete(tmp_path).version == left[-1]
-
-
-@pytest.mark.parametrize("after", [1, 2, 3, 4, 7, 10, 11, 12, 13])
-def test_kill_while_versions_are_pruned_leaves_nothing_that_the_next_change_does_not_remove(tmp_path, after):
-    script = f"""
+KILLED = """
+import json
 import os
 import shutil
+import sys
 from pathlib import Path
+from support import small
+from support.processes import in_child
 import hubless
-from hubless.store import locks
+from hubless.store import catalog, locks
 
-real, done = {{"move": locks.move, "rmtree": shutil.rmtree}}, []
+def kill_after(count, *steps):
+    done = []
 
-def killing(name):
-    def step(*arguments):
-        real[name](*arguments)
-        done.append(name)
-        if len(done) == {after}:
-            os.kill(os.getpid(), 9)
-    return step
+    def killing(real):
+        def step(*arguments):
+            real(*arguments)
+            done.append(real)
+            if len(done) == count:
+                os.kill(os.getpid(), 9)
+        return step
 
-locks.move, locks.shutil.rmtree = killing("move"), killing("rmtree")
-hubless.Catalog({str(tmp_path)!r}).prune("photos", 1)
+    for module, name in steps:
+        setattr(module, name, killing(getattr(module, name)))
+
+def publish(path, after):
+    small.build(path)
+    kill_after(after, *((catalog, name) for name in ("move", "replace_text", "finish")))
+    small.build(path, data=1)
+
+def prune(path, after):
+    for data in range(3):
+        small.build(path, data=data)
+    kill_after(after, (locks, "move"), (shutil, "rmtree"))
+    hubless.Catalog(path).prune("photos", 1)
+
+folder, work, *moments = sys.argv[1:]
+for after in moments:
+    ended = in_child(lambda tell: globals()[work](Path(folder, after), int(after)))
+    print(json.dumps(ended["error"]))
 """
-    built = [small.build(tmp_path, data=data).version for data in range(3)]
-    done = subprocess.run([sys.executable, "-c", script], env=processes.environment(), check=False)
-    assert done.returncode == (-9 if after <= 12 else 0)  # two versions, with a segment and a fit each
-    catalog = hubless.Catalog(tmp_path)
-    catalog.tidy("photos")
-    left = catalog.version_ids("photos")
-    assert left == (built[1:] if after == 1 else built[2:])
-    assert folders(tmp_path) == {"segments": left, "fits": left}
-    assert small.entries(tmp_path) == left
+"""Does some work once for each moment, in a process of its own that is killed after so many of its steps."""
+
+
+def killed(folder, work, moments):
+    """Return by moment where the work was done, and whether it was killed."""
+    command = [sys.executable, "-c", KILLED, str(folder), work, *map(str, moments)]
+    done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=True)
+    ended = map(json.loads, done.stdout.splitlines())
+    return {moment: (folder / str(moment), error == "killed") for moment, error in zip(moments, ended, strict=True)}
+
+
+def test_kill_while_a_version_is_published_leaves_all_of_it_or_nothing(tmp_path):
+    """Segments and the fit come before the version, and the version before it is current."""
+    for after, (path, was_killed) in killed(tmp_path, "publish", range(1, 7)).items():
+        published = after >= 4  # the segment, the fit and the version are moved, and it becomes current
+        assert was_killed == (after <= 5)
+        if was_killed:
+            assert (len(folders(path)["segments"]), len(folders(path)["fits"])) == (2, 1 + (after > 1))
+        catalog = hubless.Catalog(path)
+        catalog.tidy("photos")
+        left = catalog.version_ids("photos")
+        assert len(left) == 1 + published
+        assert folders(path) == {"segments": left, "fits": left}
+        assert small.check_complete(path).version == left[-1]
+
+
+def test_kill_while_versions_are_pruned_leaves_nothing_that_the_next_change_does_not_remove(tmp_path):
+    for after, (path, was_killed) in killed(tmp_path, "prune", [1, 2, 3, 4, 7, 10, 11, 12, 13]).items():
+        assert was_killed == (after <= 12)  # two versions, with a segment and a fit each
+        catalog = hubless.Catalog(path)
+        current = catalog.current("photos")
+        catalog.tidy("photos")
+        left = catalog.version_ids("photos")
+        assert (len(left), left[-1]) == (2 if after == 1 else 1, current)
+        assert folders(path) == {"segments": left, "fits": left}
+        assert small.entries(path) == left
 
 
 def test_build_that_ends_between_its_segments_and_its_version_leaves_nothing(tmp_path, monkeypatch):

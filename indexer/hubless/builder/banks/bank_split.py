@@ -1,7 +1,7 @@
 """Half of a query bank is held out from a fit, which it then measures.
 
 If each part were held out in turn, the parts together would be the very queries of the fits, and hubness would look too
-small: docs/measures.md, "Held-out queries".
+small: lab/docs/measures.md, "Held-out queries".
 """
 
 from dataclasses import dataclass

@@ -1,0 +1,51 @@
+"""What pages name for `--set` of a command is what the command takes."""
+
+import re
+from functools import cache
+
+import pytest
+import typer.main
+from support.pages import PAGES, ROOT
+from support.size import commands, options, settable
+
+from hubless.cli.application import app
+from hubless.corrections import CORRECTIONS
+from hubless.knn import INDEXES
+
+FOUND = {" ".join(called): (called, command) for called, command in commands(typer.main.get_command(app))}
+TAKING_SET = [name for name, (_, command) in FOUND.items() if any("--set" in each.opts for each in options(command))]
+PARAMETERS = {name for each in CORRECTIONS.values() for name in each.__dataclass_fields__}
+OF_SEARCH = {"exact", "candidates"} | {name for kind in INDEXES.values() for name in kind.known}
+"""What `query` passes on to the index of the collection, which knows it or refuses it."""
+
+
+@cache
+def known(command):
+    return settable(*FOUND[command]) | PARAMETERS | (OF_SEARCH if command == "query" else set())
+
+
+def named_in_commands(page):
+    """Yield (command, name) of each `hubless COMMAND … --set NAME=` of a page, in blocks and within sentences."""
+    text = page.read_text("utf-8").replace("\\\n", " ")
+    for command in TAKING_SET:
+        for words in re.findall(rf"(?:hubless|`) ?{command} ([^\n`]*)", text):
+            yield from ((command, name) for name in re.findall(r"--set ([a-z]\w*)[=.]", words))
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
+def test_commands_of_a_page_set_what_they_take(page):
+    wrong = [(command, name) for command, name in named_in_commands(page) if name not in known(command)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("command", TAKING_SET)
+def test_section_of_a_command_names_what_set_takes(command):
+    text = "\n".join(page.read_text("utf-8") for page in PAGES)
+    sections = " ".join(re.findall(rf"(?ms)^##+ {command}$(.*?)(?=^## |^### |\Z)", text))
+    named = set(re.findall(r"`(?:--set )?(\w+)(?:\.\w+)?=", sections))
+    assert named - known(command) == set()
+
+
+@pytest.mark.parametrize("command", TAKING_SET)
+def test_help_of_a_command_names_what_set_takes(command):
+    assert set(re.findall(r"\b([a-z]\w*)=", FOUND[command][1].help)) - known(command) == set()
