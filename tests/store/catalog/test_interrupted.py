@@ -89,9 +89,7 @@ def prune(path, after):
     hubless.Catalog(path).prune("photos", 1)
 
 def tidy(path, after):
-    first, second = (small.build(path, data=data).version for data in range(2))
-    hubless.Catalog(path).rollback("photos", first)
-    (path / "photos" / "versions" / f".staging-{second}.lock").touch()
+    shutil.copytree(path.with_name("left"), path)
     kill_after(after, (locks, "move"), (shutil, "rmtree"), (Path, "unlink"))
     hubless.Catalog(path).tidy("photos")
 
@@ -139,6 +137,9 @@ def test_kill_while_versions_are_pruned_leaves_nothing_that_the_next_change_does
 
 
 def test_kill_while_what_a_kill_left_is_removed_leaves_nothing_that_the_next_change_does_not_remove(tmp_path):
+    first, second = (small.build(tmp_path / "left", data=data).version for data in range(2))
+    hubless.Catalog(tmp_path / "left").rollback("photos", first)
+    lock_of(tmp_path / "left", second)
     for after, (path, was_killed) in killed(tmp_path, "tidy", range(1, 9)).items():
         assert was_killed == (after <= 7)  # a version, its segment, its fit, and what told of them
         catalog = hubless.Catalog(path)
