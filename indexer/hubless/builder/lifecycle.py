@@ -205,7 +205,8 @@ def compact(
     """Train the index of a collection anew, if too much of it is gone or came behind it; None if not.
 
     Others can write to the collection meanwhile, and flush what they wrote. What they did is in the version that is
-    made. None, too, if another fit or another order became current. Parameters and errors are those of `merge`.
+    made. None, too, if another fit or another order became current, or a version with fewer writes. Parameters and
+    errors are those of `merge`.
     """
     home = Catalog(catalog)
     name = home.resolve(collection)
@@ -218,6 +219,8 @@ def compact(
         with _job(catalog, name, "hubless merge", keep, patience=PATIENCE):
             now = open_parts(home, name, hashes=False, lenient=True, known=before)
             if (now.manifest.fit, now.manifest.built) != (before.manifest.fit, before.manifest.built):
+                return None
+            if now.seq < before.seq:  # activated meanwhile: the log would put again what the index has, behind it
                 return None
             return make_current(staged, write_version(made.caught_up(now), staged), now.manifest.version)
 
