@@ -478,13 +478,16 @@ class Catalog:
                 pass
 
     def _version_ids(self, name: str) -> list[str]:
-        versions = self.path / name / VERSIONS
-        with storage_errors(self.path / name):
+        home = self.path / name
+        with storage_errors(home):
             try:
-                return _shown(versions)
+                shown = _shown(home / VERSIONS)
             except FileNotFoundError:
                 self.current(name)  # says it if the collection was deleted; another may stand in its place by now
-                return _shown(versions)
+                shown = _shown(home / VERSIONS)
+            # one that is in its place and not current yet may never be
+            hidden = unfinished(home / VERSIONS) - {_read_current(home)}
+        return [version for version in shown if version not in hidden]
 
 
 def _shown(folder: Path) -> list[str]:

@@ -38,6 +38,7 @@ def test_version_that_was_moved_but_never_current_is_removed_by_the_next_change(
     catalog = hubless.Catalog(tmp_path)
     catalog.rollback("photos", second.version)
     lock_of(tmp_path, third.version)
+    assert catalog.version_ids("photos") == [first.version, second.version]  # nobody can activate it
     assert catalog.rollback("photos") == first.version
     assert small.entries(tmp_path) == [first.version, second.version]
 
