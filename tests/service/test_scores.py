@@ -192,91 +192,6 @@ def test_cut_of_fused_scores_tells_their_confidence(http, logs):
 
 
 LIST = {"ids": ["a", "b"], "scores": [2.0, 1.0]}
-NUMBERS = {"ids": [1, 2], "scores": [2.0, 1.0], "correction": "words"}
-QUERY = {"collection": "photos", "vector": [1.0] * 8}
-WRONG = [
-    ({"lists": []}, "lists: expected 1 to 10 lists, got 0"),
-    ({"lists": [LIST] * 11}, "lists: expected 1 to 10 lists, got 11"),
-    ({"lists": [LIST, {}]}, "lists[1].ids: expected ids and scores, or collection with a query, got none"),
-    ({"lists": [LIST, {"ids": ["a"]}]}, "lists[1].scores: expected ids and scores"),
-    ({"lists": [{"ids": ["a"], "scores": [1, 2]}]}, "lists[0].scores: expected as many as ids, 1, got 2"),
-    ({"lists": [LIST, {"ids": ["a", "a"], "scores": [2, 1]}]}, "lists[1].ids[1]: expected each item once in a list"),
-    ({"lists": [{"ids": ["a", True], "scores": [2, 1]}]}, "lists[0].ids[1]: expected a string, or a whole number"),
-    ({"lists": [{"ids": [2**63], "scores": [2]}]}, "lists[0].ids[0]: expected a string, or a whole number of 64 bits"),
-    (
-        {"lists": [LIST, {"ids": [1, 2], "scores": [2, "x"]}]},
-        'lists[1].scores[1]: expected a number, got the string "x',
-    ),
-    ({"lists": [{"ids": ["a"] * 1001, "scores": []}]}, "lists[0].ids: expected at most 1000 ids, got 1001"),
-    ({"lists": [{**LIST, "weight": -1}]}, "lists[0].weight: expected a number of at least 0, got -1"),
-    ({"lists": [{**LIST, "strength": 1}]}, "lists[0].strength: expected none without correction"),
-    ({"lists": [{**LIST, "correction": "words", "distance": True}]}, "lists[0].distance: expected none beside"),
-    ({"lists": [{**LIST, "vector": [1.0]}]}, "lists[0].vector: expected none without collection"),
-    ({"lists": [{**LIST, "collection": "photos"}]}, "lists[0].ids: expected none beside collection"),
-    ({"lists": [LIST, {"collection": "photos"}]}, "lists[1].vector: expected one of vector, text, image and id"),
-    ({"lists": [LIST, {**QUERY, "filter": {"no": 1}}]}, "lists[1].filter"),
-    ({"lists": [{**LIST, "with": ["payload"]}]}, "lists[0].with: expected none without collection"),
-    ({"lists": [{**QUERY, "with": ["vector"]}]}, "lists[0].with: expected payload, or columns of it, got vector"),
-    ({"lists": [{**QUERY, "with": ["payload.no"]}]}, "lists[0].with"),
-    ({"lists": [LIST, {**QUERY, "vector": ["x"] * 8}]}, "lists[1].vector[0]: expected a number"),
-    ({"lists": [LIST], "fusion": "sum"}, 'fusion: expected one of min_max, z, rrf, got the string "sum"'),
-    ({"lists": [LIST], "min_accuracy": 0.9}, "min_accuracy: expected a cut beside it"),
-    ({"lists": [NUMBERS], "min_accuracy": 0.9}, "min_accuracy: expected none, as confidence"),
-    (
-        {"lists": [QUERY, {**NUMBERS, "ids": [1, "2"]}]},
-        "lists[1].ids[1]: expected the id of a hit, a whole number such",
-    ),
-    ({"lists": [LIST, NUMBERS]}, "lists[1].ids[0]: expected the id of a hit, a text such as 'a', got 1, a number"),
-    ({"lists": [LIST, QUERY]}, "lists[1].ids[0]: expected the id of a hit, a text such as 'a', got "),
-    ({"lists": [LIST], "cut": {"temperature": 1}}, "cut: expected the JSON of a hubless.Cut"),
-    ({"lists": [LIST], "cut": 5}, "cut: expected the JSON of a hubless.Cut"),
-]
-
-
-@pytest.mark.parametrize(("body", "expected"), WRONG)
-def test_wrong_lists_are_refused_with_their_place(http, body, expected):
-    answer = http.post("/v1/rerank", json=body)
-    assert (answer.status_code, answer.json()["detail"][: len(expected)]) == (422, expected)
-
-
-@pytest.mark.parametrize(
-    ("given", "code"),
-    [
-        ({**LIST, "colour": 1}, (422, "unknown_field")),
-        ({**LIST, "correction": "none"}, (404, "scores_not_found")),
-        ({**LIST, "correction": "../photos"}, (404, "scores_not_found")),
-        ({"collection": "none", "vector": [1.0]}, (404, "collection_not_found")),
-        ({"collection": "photos", "id": 5000}, (404, "point_not_found")),
-        ({"collection": "photos", "vector": [1.0]}, (422, "dimension_mismatch")),
-        ({"collection": "photos", "text": "dog"}, (422, "no_encoder")),
-    ],
-)
-def test_what_a_list_names_and_is_not_there_has_its_code(http, given, code):
-    answer = http.post("/v1/rerank", json={"lists": [LIST, given]})
-    assert code_of(answer) == code
-    assert code[0] == 404 or "lists[1]." in answer.json()["detail"]
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ({"lists": []}, "lists: expected a list of at least one object with ids and scores, got a list of 0"),
-        ({"lists": [LIST, 3]}, "lists[1]: expected an object with ids and scores, got 3"),
-        ({"lists": [LIST, {"ids": ["a"]}]}, "lists[1].scores: expected one for each list, got none"),
-        ({"lists": [LIST, {**LIST, "scores": [1, "x"]}]}, "lists[1].scores[1]: expected a number, got 'x'"),
-        ({"lists": [LIST, {"ids": ["a", "a"], "scores": [2, 1]}]}, "lists[1].ids: expected each item once"),
-        ({"lists": [LIST, {"ids": [3], "scores": [2]}]}, "lists[1].ids[0]: expected the id of a hit, a text such as"),
-        ({"lists": [LIST], "labelled": [{**LIST, "relevant": 5}]}, "labelled[0].relevant: expected the id of a hit, a"),
-        ({"lists": [LIST], "labelled": [{**LIST, "relevant": ["a", 5]}]}, "labelled[0].relevant[1]: expected the id"),
-        ({"lists": [LIST], "labelled": [{**NUMBERS, "relevant": "a"}]}, "labelled[0]."),
-        ({"lists": [LIST], "labelled": [{**LIST, "scores": [1], "relevant": "a"}]}, "labelled[0]: expected as many"),
-        ({"lists": [LIST], "labelled": [{**LIST, "relevant": "a"}]}, "lists: expected a log of at least 20 lists"),
-    ],
-)
-def test_wrong_logs_are_refused_with_their_place(http, body, expected):
-    answer = http.put("/v1/scores/wrong", json=body)
-    assert (answer.status_code, answer.json()["detail"][: len(expected)]) == (422, expected)
-    assert code_of(http.get("/v1/scores/wrong")) == (404, "scores_not_found")
 
 
 def put_arrow(http, table, kind=STREAM, name="arrow", **options):
@@ -314,27 +229,6 @@ def stored(tmp_path, **metadata):
 def test_correction_whose_metadata_says_something_else_is_refused(http, tmp_path, metadata):
     assert put_arrow(http, stored(tmp_path)).is_success
     problem(put_arrow(http, stored(tmp_path, **metadata)))
-
-
-def bombs():
-    """Tables that say in a few bytes what takes gigabytes in memory."""
-    long = pa.array(["x" * 2**20])
-    yield (
-        "dictionary",
-        {"query": [1] * 3000, "id": pa.DictionaryArray.from_arrays([0] * 3000, long), "score": [1] * 3000},
-    )
-    empty = pa.array([[]] * 3, pa.list_(pa.int64(), 0))
-    yield "lists of nothing", {"ids": empty, "scores": empty}
-    yield "nulls", {"query": [1], "id": pa.nulls(1), "score": [1.0]}
-    yield "struct", {"query": [{"a": 1}], "id": ["a"], "score": [1.0]}
-    yield "text for numbers", {"query": [1], "id": ["a"], "score": ["1"]}
-    yield "other columns", {"query": [1], "id": ["a"], "score": [1.0], "payload": ["x"]}
-    yield "a correction without metadata", {"id": ["a"], "offset": [1.0]}
-
-
-@pytest.mark.parametrize("columns", [pytest.param(columns, id=name) for name, columns in bombs()])
-def test_arrow_of_other_types_is_refused(http, columns):
-    problem(put_arrow(http, pa.table(columns)))
 
 
 def test_compressed_streams_repeated_ids_and_parquet_are_refused(http, tmp_path):
@@ -465,5 +359,3 @@ def test_lists_of_arrow_may_learn_and_a_file_of_the_command_may_not(http, tmp_pa
     made = arrow_stream(stored(tmp_path))
     answer = http.put("/v1/scores/arrow", params={"learn": "true"}, content=made, headers={"content-type": STREAM})
     assert "learn: expected lists beside it" in problem(answer)
-    wrong = http.put("/v1/scores/arrow", json={"lists": [LIST], "trusted": ["shop"]})
-    assert "trusted: expected none without learn" in problem(wrong)

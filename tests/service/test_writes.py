@@ -4,12 +4,12 @@ import shutil
 
 import numpy as np
 import pytest
-from support import small, writing
 from support.contract import problem
 from support.writing import NAME, point, put
 
 import hubless
 from hubless.store.log import Log
+from support import small, writing
 
 FILTER = {"field": "title", "eq": "new"}
 
@@ -114,45 +114,6 @@ def test_ignore_adds_what_is_new_and_leaves_what_is_there(client, correction):
         assert (answer["seq"], answer["inserted"], answer["updated"]) == (1, inserted, 0)
     put(stored, *sent[1:])
     writing.check(client, stored, correction)
-
-
-BAD = [
-    ({"vector": [1.0] * 3}, "points[1].vector", "dimension_mismatch"),
-    ({"vector": [1e39] * small.DIM}, "points[1].vector[0]", "not_finite"),
-    ({"vector": [0] * small.DIM}, "points[1].vector", "zero_vector"),
-    ({"vector": 7}, "points[1].vector", "invalid_input"),
-    ({"text": "boat"}, "points[1].text", "invalid_input"),
-    ({"id": 7}, "points[1].id", "invalid_input"),
-    ({"id": "good"}, "points[1].id", "invalid_input"),
-    ({"payload": {"title": 5}}, "points[1].payload.title", "invalid_input"),
-    ({"payload": {"tags": [1, "x"]}}, "points[1].payload.tags[1]", "invalid_input"),
-    ({"payload": {"tags": [2**70]}}, "points[1].payload.tags[0]", "invalid_input"),
-    ({"payload": {"colour": "red"}}, "points[1].payload", "unknown_field"),
-    ({"payload": []}, "points[1].payload", "invalid_input"),
-    ({"colour": "red"}, "points[1].colour", "unknown_field"),
-]
-
-
-def test_one_bad_point_refuses_the_whole_write_and_is_named(client):
-    for bad, where, code in BAD:
-        answer = client.put("/points", json={"points": [point("good", 1), point("bad", 2) | bad]})
-        problem(answer, 422, code)
-        assert answer.json()["parameter"] == where
-    assert client.post("/count").json()["count"] == small.COUNT
-
-
-def test_what_is_no_write_is_refused(client):
-    for path, body, parameter in (
-        ("/points", {"points": []}, "points"),
-        ("/points", {"points": [point("a", 1)], "mode": "replace"}, "mode"),
-        ("/points", {}, "points"),
-        ("/points/delete", {}, "ids"),
-        ("/points/delete", {"ids": ["a"], "filter": FILTER}, "ids"),
-        ("/points/delete", {"ids": [7]}, "ids[0]"),
-        ("/points/delete", {"filter": {"field": "colour", "eq": 1}}, "filter.field"),
-    ):
-        answer = client.request("PUT" if path == "/points" else "POST", path, json=body)
-        assert (answer.status_code, answer.json()["parameter"]) == (422, parameter)
 
 
 def test_writes_beyond_what_may_stand_beside_the_index_wait_for_the_merge(catalog):

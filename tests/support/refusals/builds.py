@@ -2,7 +2,6 @@
 
 import numpy as np
 import pyarrow as pa
-from support import small
 from support.refusals.shape import (
     BANK,
     COMMAND,
@@ -23,6 +22,7 @@ from hubless.errors import (
     StorageError,
     ZeroVector,
 )
+from support import small
 
 OF_BANK = rows_of(
     "fit",
