@@ -1,20 +1,30 @@
-"""Over HTTP come the hits of the library, whichever way the query goes in and whatever it asks for."""
+"""Over HTTP comes what the library says, whichever way a query goes in and whatever it asks for: a table of calls."""
 
 import base64
+import json
 from dataclasses import asdict
 from itertools import chain
 
-import httpx
 import numpy as np
 import pytest
-from support import catalogs
+from support.photos import COLOURS, built_photos, in_base64, solid
+from support.problems import with_hubs
 from support.serving import serving_catalog
 
 import hubless
+from hubless.corrections import CORRECTIONS, Gate, folds, registered
+from support import by_distance, catalogs
 
 QUERIES = catalogs.words().query_bank[:8]
 FEW = {"field": "rank", "lt": 9}
-EVERYWHERE = [{}, {"limit": 3, "strength": 0.0}, {"limit": catalogs.COUNT + 100, "strength": 1.7}, {"skip": 7}]
+EVERYWHERE = [
+    {},
+    {"limit": 3, "strength": 0.0},
+    {"limit": catalogs.COUNT + 100, "strength": 1.7},
+    {"skip": 7},
+    {"min_confidence": 0.25},
+    {"min_presence": 0.5, "limit": 5},
+]
 WITH_PAYLOAD = [
     {"explain": True, "skip": 2},
     {"filter": {"field": "tags", "contains": "amber"}},
@@ -26,19 +36,116 @@ WITH_PAYLOAD = [
     {"group_by": "rank", "limit": 20, "explain": True},
     {"diversity": 0.6},
     {"diversity": 1, "group_by": "rank", "skip": 2, "filter": FEW, "explain": True},
+    {"with_payload": True},
+    {"with_payload": ["rank"], "limit": 2},
 ]
-OPTIONS = [("numbers", each) for each in EVERYWHERE] + [("words", each) for each in (*EVERYWHERE, *WITH_PAYLOAD)]
+SMALL = {"nnn": {"k": 8}, "mp": {"k": 8}}
+OTHERS = {
+    "few": {"correction": "csls", "dims": 5},
+    "far": {"correction": "csls", "metric": "euclidean"},
+    "graph": {"correction": "none", "index": "hnsw"},
+    "copies": {"correction": "none", "index": "flat", "metric": "dot"},
+}
+"""Collections that are built otherwise. Of `copies`, each target is there twice."""
+CALLS = [
+    *(("numbers", each) for each in EVERYWHERE),
+    *(("words", each) for each in (*EVERYWHERE, *WITH_PAYLOAD)),
+    *((name, {"limit": 5}) for name in (*CORRECTIONS, *OTHERS)),
+    ("copies", {"limit": 7, "skip": 7}),
+    *(("sure", {"min_accuracy": least, "limit": 2}) for least in (0, 0.9)),
+    ("plain", {"min_presence": 0}),
+    ("graph", {"parameters": {"ef": 99}}),
+]
+RESCORED = {name for name in CORRECTIONS if not folds(name) and registered(name).live is not Gate}
 
 
-def library_hits(collection, vectors, **options):
-    found = collection.query(vectors, **options)
-    members = ["id", "score", "similarity", "offset", "share"]
-    hits = [[{name: getattr(hit, name) for name in members} for hit in line] for line in found]
-    if options.get("explain"):
-        for line, reasons in zip(hits, found.explanations, strict=True):
-            for hit, why in zip(line, reasons, strict=True):
-                hit["explanation"] = asdict(why)
-    return hits
+def calibrated():
+    """An index whose first hits are right where they are far ahead."""
+    problem = with_hubs(targets=60, bank=400, dim=catalogs.DIM, seed=1)
+    index = hubless.Index("none", "cosine").fit(problem.bank, problem.targets)
+    best = index.query(problem.bank, 2)
+    sure = best.confidence > np.quantile(best.confidence, 0.4)
+    return index.calibrate(problem.bank, np.where(sure, best.rows[:, 0], best.rows[:, 1])) or index
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = catalogs.build(tmp_path_factory.mktemp("asked"))
+    problem = with_hubs(targets=150, bank=80, target_bank=60, dim=catalogs.DIM, seed=3)
+    for name in CORRECTIONS:
+        more = {"target_bank": problem.target_bank, "parameters": SMALL.get(name)}
+        hubless.build(path, name, problem.targets, problem.bank, correction=name, **more)
+    for name, options in OTHERS.items():
+        rows = np.vstack([problem.targets[:30]] * 2) if name == "copies" else problem.targets
+        hubless.build(path, name, rows, problem.bank, **options)
+    calibrated().save(path, "sure")
+    hubless.Index(correction="none", metric="cosine").fit(None, problem.targets).save(path, "plain")
+    return path
+
+
+@pytest.fixture(scope="module")
+def http(path, contract):
+    with serving_catalog(path) as url, contract.client(url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def library(path):
+    opened = {}
+    return lambda name: opened.get(name) or opened.setdefault(name, hubless.open(path, name))
+
+
+def said(collection, given, **options):
+    """What the library says of each query, as HTTP has it."""
+    found = (
+        collection.query(given, **options) if isinstance(given, np.ndarray) else collection.query(ids=given, **options)
+    )
+    answers = [{"hits": []} for _ in range(len(found))]
+    for line, answer in enumerate(answers):
+        for rank, hit in enumerate(found[line]):
+            made = {name: getattr(hit, name) for name in ("id", "score", "similarity", "offset")}
+            if hit.share is not None:
+                made["share"] = hit.share
+            if options.get("explain"):
+                made["explanation"] = asdict(found.explanations[line][rank])
+            if "with_payload" in options:
+                made["payload"] = hit.payload
+            answer["hits"].append(made)
+        if found.confidence is not None:
+            sure = {name: float(getattr(found, name)[line]) for name in ("confidence", "presence")}
+            answer |= sure | {"calibrated": found.calibrated, "answered": bool(found.answered[line])}
+        if found.corrected is not None:
+            answer["corrected"] = bool(found.corrected[line])
+    return answers
+
+
+def check(answers, expected):
+    """Fail unless answers say the same; numbers of rescorers are sums in another order."""
+    assert len(answers) == len(expected)
+    for answer, wanted in zip(answers, expected, strict=True):
+        assert without_place(answer) == approximately(wanted)
+
+
+def without_place(answer):
+    return {name: each for name, each in answer.items() if name not in ("collection", "version")}
+
+
+def approximately(value):
+    if isinstance(value, dict):
+        return {name: approximately(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [approximately(each) for each in value]
+    return pytest.approx(value, abs=1e-5) if isinstance(value, float) else value
+
+
+def of_http(options):
+    """Options by their names over HTTP."""
+    sent = dict(options)
+    if "parameters" in sent:
+        sent["params"] = sent.pop("parameters")
+    if columns := sent.pop("with_payload", None):
+        sent["with"] = ["payload"] if columns is True else [f"payload.{column}" for column in columns]
+    return sent
 
 
 def as_list(http, path, vector, options):
@@ -50,26 +157,37 @@ def as_base64(http, path, vector, options):
 
 
 def as_bytes(http, path, vector, options):
+    params = {name: ",".join(each) if isinstance(each, list) else each for name, each in options.items()}
     headers = {"content-type": "application/octet-stream"}
-    return http.post(path, content=vector.astype("<f4").tobytes(), params=options, headers=headers)
+    return http.post(path, content=vector.astype("<f4").tobytes(), params=params, headers=headers)
 
 
-@pytest.mark.parametrize(("name", "options"), OPTIONS)
-def test_hits_are_exactly_those_of_the_library_alone_and_in_a_batch(http, request, name, options):
-    collection, path = request.getfixturevalue(name), f"/v1/collections/{name}/query"
-    ways = [as_list, as_base64] if "filter" in options else [as_list, as_base64, as_bytes]
-    for way in ways:
-        for vector in QUERIES[:2]:
-            answer = way(http, path, vector, options).json()
-            assert answer["hits"] == library_hits(collection, vector, **options)[0]
-            assert (answer["collection"], answer["version"]) == (name, collection.version)
-    queries = [{"vector": vector.tolist(), **options} for vector in QUERIES]
-    expected = library_hits(collection, QUERIES, **options)
-    batches = [http.post(f"{path}/batch", json={"queries": queries})]
-    if "filter" not in options:
-        batches.append(as_bytes(http, f"{path}/batch", QUERIES, options))
+def name_of(call):
+    return f"{call[0]} {json.dumps(call[1])}"
+
+
+@pytest.mark.parametrize("call", CALLS, ids=name_of)
+def test_answers_are_those_of_the_library_alone_and_in_a_batch(http, library, call):
+    name, options = call
+    collection, path, sent = library(name), f"/v1/collections/{name}/query", of_http(options)
+    expected = said(collection, QUERIES, **options)
+    in_a_url = not {"filter", "params"} & sent.keys()
+    for way in (as_list, as_base64, as_bytes) if in_a_url else (as_list, as_base64):
+        for line in range(2):
+            answer = way(http, path, QUERIES[line], sent)
+            check([answer.json()], expected[line : line + 1])
+            assert (answer.json()["collection"], answer.json()["version"]) == (name, collection.version)
+    assert ("rescore" in answer.headers["server-timing"]) == (name in RESCORED)
+    batches = [http.post(f"{path}/batch", json={"queries": [{"vector": each.tolist(), **sent} for each in QUERIES]})]
+    if in_a_url:
+        batches.append(as_bytes(http, f"{path}/batch", QUERIES, sent))
     for batch in batches:
-        assert [result["hits"] for result in batch.json()["results"]] == expected
+        check(batch.json()["results"], expected)
+
+
+def test_thresholds_of_the_table_leave_out_some_answers(library):
+    for name, options in [("words", EVERYWHERE[4]), ("words", EVERYWHERE[5]), ("sure", {"min_accuracy": 0.9})]:
+        assert 0 < sum(answer["answered"] for answer in said(library(name), QUERIES, **options)) < len(QUERIES)
 
 
 @pytest.mark.parametrize("options", [{}, {"group_by": "rank"}, {"explain": True}])
@@ -80,22 +198,15 @@ def test_threshold_cuts_the_hits_below_it(http, vector, options):
         assert way(http, "/v1/collections/words/query", vector, cut).json()["hits"] == whole[:4]
 
 
-def test_text_gets_the_hits_of_its_vector(http, words):
-    answer = http.post("/v1/collections/words/query", json={"text": "amber cedar"}).json()
-    assert answer["hits"] == library_hits(words, words.encode(["amber cedar"]))[0]
-
-
 @pytest.mark.parametrize(("name", "wanted"), [("words", "target-50"), ("numbers", catalogs.LARGEST_ID)])
-def test_query_by_id_is_that_of_the_library_without_the_target_and_without_its_correction(http, request, name, wanted):
-    collection, path = request.getfixturevalue(name), f"/v1/collections/{name}/query"
+def test_query_by_id_is_that_of_the_library(http, library, name, wanted):
     for options in ({"limit": 5, "strength": 0.5}, {"limit": catalogs.COUNT}):
-        hits = http.post(path, json={"id": wanted, **options}).json()["hits"]
-        assert [hit["id"] for hit in hits] == collection.query(ids=[wanted], **options).ids[0]
-    assert wanted not in [hit["id"] for hit in hits]
-    assert all(hit["score"] == pytest.approx(hit["similarity"], abs=1e-6) for hit in hits)
+        answer = http.post(f"/v1/collections/{name}/query", json={"id": wanted, **options}).json()
+        check([answer], said(library(name), [wanted], **options))
+    assert wanted not in [hit["id"] for hit in answer["hits"]]
 
 
-def test_batch_of_all_kinds_of_questions_answers_each_as_if_it_were_alone(http, vector):
+def test_batch_of_all_kinds_of_questions_answers_each_as_if_it_were_alone(http, library, vector):
     queries = [
         {"id": "target-9"},
         {"vector": vector.tolist()},
@@ -106,37 +217,27 @@ def test_batch_of_all_kinds_of_questions_answers_each_as_if_it_were_alone(http, 
         {"id": "target-12", "skip": 1},
     ]
     path = "/v1/collections/words/query"
-    answer = http.post(f"{path}/batch", json={"queries": queries})
-    assert answer.status_code == 200, answer.text
-    batch = [[hit["id"] for hit in result["hits"]] for result in answer.json()["results"]]
-    assert batch == [[hit["id"] for hit in http.post(path, json=query).json()["hits"]] for query in queries]
-    assert [len(hits) for hits in batch] == [10, 10, 9, 8, 10, 10, 10]
-    assert [["explanation" in hit for hit in result["hits"]] == [True] * 10 for result in answer.json()["results"]] == [
-        query.get("explain", False) for query in queries
-    ]
+    batch = http.post(f"{path}/batch", json={"queries": queries}).json()["results"]
+    check(batch, [without_place(http.post(path, json=query).json()) for query in queries])
+    assert [len(result["hits"]) for result in batch] == [10, 10, 9, 8, 10, 10, 10]
+    words = library("words")
+    check(batch[4:5], said(words, words.encode(["amber"]), skip=2))
 
 
-def test_id_that_no_target_bears_is_named_also_in_a_batch(http):
-    path = "/v1/collections/words/query"
-    alone = http.post(path, json={"id": "nobody"})
-    assert (alone.status_code, alone.json()["code"]) == (404, "point_not_found")
-    batch = http.post(f"{path}/batch", json={"queries": [{"id": "a/b"}, {"id": "nobody"}]})
-    assert (batch.status_code, batch.json()["code"]) == (404, "point_not_found")
-    assert batch.json()["detail"] == "queries[1].id: no target has the id 'nobody'"
+def test_picture_gets_the_answer_of_its_vector(tmp_path, contract):
+    with built_photos(tmp_path) as catalog, serving_catalog(catalog) as url, contract.client(url) as client:
+        photos = hubless.open(catalog, "photos")
+        sent = [solid(colour, "JPEG") for colour in COLOURS]
+        body = {"queries": [{"image": in_base64(each), "limit": 5} for each in sent]}
+        answer = client.post("/v1/collections/photos/query/batch", json=body).json()
+        check(answer["results"], said(photos, photos.encode_pictures(sent), limit=5))
 
 
 @pytest.mark.parametrize("way", [as_list, as_bytes])
-def test_payload_and_vector_come_with_each_hit_when_asked_for(http, vector, way):
-    data = catalogs.words()
-    payloads = dict(zip(data.ids, catalogs.payload(), strict=True))
-    vectors = dict(zip(data.ids, data.targets, strict=True))
-    extras = {"with": "payload,vector" if way is as_bytes else ["payload", "vector"]}
-    for hit in way(http, "/v1/collections/words/query", vector, extras).json()["hits"]:
-        assert hit["payload"] == payloads[hit["id"]]
+def test_vector_comes_with_each_hit_when_asked_for(http, vector, way):
+    vectors = dict(zip(catalogs.words().ids, catalogs.words().targets, strict=True))
+    for hit in way(http, "/v1/collections/words/query", vector, {"with": ["payload", "vector"]}).json()["hits"]:
         np.testing.assert_allclose(hit["vector"], vectors[hit["id"]], atol=1e-6)
-
-
-def test_payload_of_a_collection_without_one_is_null(http, vector):
     hits = as_list(http, "/v1/collections/numbers/query", vector, {"with": ["payload"]}).json()["hits"]
     assert {hit["payload"] for hit in hits} == {None}
 
@@ -148,34 +249,34 @@ def test_null_fields_are_fields_that_are_not_given_and_the_limit_is_ten(http, ve
     assert len(answer["hits"]) == 10
 
 
-def test_whole_numbers_are_numbers(http, numbers):
-    vector = np.arange(catalogs.DIM, dtype=np.float32)
-    answer = http.post("/v1/collections/numbers/query", json={"vector": list(range(catalogs.DIM))})
-    assert answer.json()["hits"] == library_hits(numbers, vector)[0]
+def test_whole_numbers_and_zeros_are_numbers(http, library):
+    for vector in (np.arange(catalogs.DIM), np.zeros(catalogs.DIM, int)):
+        answer = http.post("/v1/collections/numbers/query", json={"vector": vector.tolist()}).json()
+        check([answer], said(library("numbers"), vector.astype(np.float32)))
 
 
-def test_params_reach_the_index(tmp_path, serve, vector):
-    data = catalogs.words()
-    hubless.build(tmp_path, "graph", data.targets, data.query_bank, index="hnsw", progress=False)
-    graph = hubless.open(tmp_path, "graph")
-    seen = []
-    ask = graph.query
-    graph.query = lambda *args, **kwargs: seen.append(kwargs.get("parameters")) or ask(*args, **kwargs)
-    with serve({"graph": graph}) as (client, _):
-        answer = client.post("/v1/collections/graph/query", json={"vector": vector.tolist(), "params": {"ef": 99}})
-        assert answer.status_code == 200
-    assert seen[-1] == {"ef": 99}
+def test_pages_of_equal_targets_are_parts_of_the_longest_answer(http):
+    def ids(**asked):
+        hits = http.post("/v1/collections/copies/query", json={"vector": [0.0] * catalogs.DIM, **asked}).json()["hits"]
+        return [hit["id"] for hit in hits]
+
+    pages = [ids(limit=7, skip=skip) for skip in range(0, 63, 7)]
+    assert list(chain.from_iterable(pages)) == ids(limit=60)
 
 
-def test_pages_of_equal_targets_are_parts_of_the_longest_answer(tmp_path):
-    rows = catalogs.numbers().targets[:30]
-    hubless.build(tmp_path, "copies", np.vstack([rows, rows]), metric="dot", correction="none", index="flat")
-    with serving_catalog(tmp_path) as url:
-
-        def ids(**asked):
-            answer = httpx.post(f"{url}/v1/collections/copies/query", json=asked).json()
-            return [hit["id"] for hit in answer["hits"]]
-
-        for vector in (np.zeros(catalogs.DIM).tolist(), rows[0].tolist()):
-            pages = [ids(vector=vector, limit=7, skip=skip) for skip in range(0, 63, 7)]
-            assert list(chain.from_iterable(pages)) == ids(vector=vector, limit=60)
+def test_collection_by_distance_that_is_written_to_and_corrected_ranks_as_the_formula(tmp_path, contract):
+    problem, notes = by_distance.away_from_origin(seed=8, targets=120), "/v1/collections/notes"
+    points = [{"id": row, "vector": vector.tolist()} for row, vector in enumerate(problem.targets)]
+    with serving_catalog(tmp_path) as url, contract.client(url, timeout=60) as client:
+        client.put(notes, json={"dim": 12, "metric": "euclidean", "id_type": "int64"}).raise_for_status()
+        for part, given in ((points[:100], {"correction": "csls"}), (points[100:], None)):
+            client.put(f"{notes}/points", json={"points": part}).raise_for_status()
+            if given:
+                bank = {"vectors": problem.bank.tolist(), "timeout_ms": 60_000, **given}
+                assert client.put(f"{notes}/bank", json=bank).json()["correction"] == "csls"
+        ask = {"queries": [{"vector": query.tolist()} for query in problem.queries]}
+        results = client.post(f"{notes}/query/batch", json=ask).json()["results"]
+        found = np.array([[hit["id"] for hit in each["hits"]] for each in results])
+        by_distance.check_ranking(found, by_distance.scores("csls", problem))
+        stored = client.get(f"{notes}/points/7", params={"with": "vector"}).json()["vector"]
+        np.testing.assert_array_equal(np.array(stored, np.float32), problem.targets[7])

@@ -1,13 +1,10 @@
 """Points without a vector, and points with a text in its place."""
 
-import numpy as np
 import pytest
-from support import catalogs, writing
-from support.serving import serving_catalog
 
 import hubless
 from hubless.builder.lifecycle import create
-from hubless_client import ApiInvalidInput, Client
+from support import writing
 
 VECTOR = [0.5, 1.0, -0.25]
 POINTS = [
@@ -84,29 +81,3 @@ def test_point_whose_vector_has_another_name_is_refused_by_it(catalog, key):
         assert client.put("/points", json={"points": inside}).json()["inserted"] == 2
         patch = {"points": [{"id": "a", "payload": {key: VECTOR}}]}
         assert client.patch("/points", json=patch).status_code == 200
-
-
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory):
-    catalog = catalogs.build(tmp_path_factory.mktemp("texts"))
-    with serving_catalog(catalog) as url, Client(url) as client:
-        yield client
-
-
-def test_text_becomes_the_vector_of_the_encoder(texts):
-    text = "amber"
-    written = texts.put("words", ["by text"], texts=[text])
-    assert written.inserted == 1
-    stored = texts.point("words", "by text", with_vector=True)
-    best = texts.query("words", text=text, limit=1, strength=0)[0]
-    assert best.id == "by text"
-    assert best.similarity == pytest.approx(1, abs=1e-5)
-    assert np.linalg.norm(stored.vector) == pytest.approx(1, abs=1e-5)
-
-
-def test_text_that_cannot_be_encoded_is_named_and_nothing_is_stored(texts):
-    with pytest.raises(ApiInvalidInput, match=r"points\[1\]\.text"):
-        texts.put("words", ["good", "bad"], texts=["amber", "zzz"])
-    with pytest.raises(ApiInvalidInput, match="text"):
-        texts.put("numbers", [900], texts=["amber"])
-    assert texts.points("words", ["good", "bad"]).missing == ("good", "bad")

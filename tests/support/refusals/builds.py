@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+from support import small
 from support.refusals.shape import (
     BANK,
     COMMAND,
@@ -22,7 +23,6 @@ from hubless.errors import (
     StorageError,
     ZeroVector,
 )
-from support import small
 
 OF_BANK = rows_of(
     "fit",

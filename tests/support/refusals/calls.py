@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
+from support import jobs
 from support.refusals.shape import BANK, NAMES, ROWS, TARGETS, content
 from support.score_logs import as_lists, hubby_log
 
@@ -15,7 +16,6 @@ from hubless.builder.reindex.job_file import read_job
 from hubless.filters import parse_filter
 from hubless.scores.log_file import read_log
 from hubless.vectors.free_payload import FREE_SCHEMA
-from support import jobs
 
 TYPES = {
     "year": pa.int32(),
