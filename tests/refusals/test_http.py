@@ -1,6 +1,7 @@
 """The service refuses the same rows with their code, the parameter, and the same words; and changes nothing."""
 
 import pytest
+from support import small
 from support.contract import Contract
 from support.files import arrow_stream
 from support.refusals.calls import CREATED, asked, fit
@@ -12,7 +13,6 @@ from support.serving import serving_catalog
 
 from hubless_service.http.arrow import ARROW
 from hubless_service.http.problems import PROBLEM_TYPES
-from support import small
 
 ONE = {"vector": GOOD}
 POINT = {"id": "new", **ONE}

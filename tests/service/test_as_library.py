@@ -7,13 +7,13 @@ from itertools import chain
 
 import numpy as np
 import pytest
+from support import by_distance, catalogs
 from support.photos import COLOURS, built_photos, in_base64, solid
 from support.problems import with_hubs
 from support.serving import serving_catalog
 
 import hubless
 from hubless.corrections import CORRECTIONS, Gate, folds, registered
-from support import by_distance, catalogs
 
 QUERIES = catalogs.words().query_bank[:8]
 FEW = {"field": "rank", "lt": 9}

@@ -8,6 +8,7 @@ import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import catalogs, small
 from support.contract import problem
 from support.files import arrow_stream
 from support.problems import with_hubs
@@ -19,7 +20,6 @@ from hubless.store.bank_order import read_order
 from hubless.store.locks import lease
 from hubless_client import Client, ClientError
 from hubless_service.http.arrow import ARROW
-from support import catalogs, small
 
 NOTES = "/v1/collections/notes"
 PROBLEM = with_hubs(targets=200, bank=120, queries=60, dim=8, seed=4)

@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import numpy as np
 import pytest
+from support import catalogs
 from support.server_process import served
 from support.serving import serving_catalog
 
 from hubless.store import draws
 from hubless.store.kept_clicks import read_clicks
 from hubless_service.observing import sampling
-from support import catalogs
 
 QUERIES, IDS = catalogs.words().query_bank, catalogs.words().ids
 PATH = "/v1/collections/words/clicks"

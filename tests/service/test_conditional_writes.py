@@ -5,6 +5,7 @@ import sqlite3
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import small, writing
 from support.contract import problem
 from support.files import arrow_stream
 from support.writing import check, model, point, put, writable
@@ -12,7 +13,6 @@ from support.writing import check, model, point, put, writable
 import hubless
 from hubless.store.log import Log
 from hubless_service.http.arrow import ARROW
-from support import small, writing
 
 TITLES = {"title": "one"}
 

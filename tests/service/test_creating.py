@@ -7,6 +7,7 @@ from collections import Counter
 import httpx
 import pyarrow as pa
 import pytest
+from support import catalogs
 from support.contract import problem
 from support.embeddings import embeddings
 from support.files import arrow_stream
@@ -14,7 +15,6 @@ from support.server_process import served
 from support.serving import serving_catalog
 
 from hubless_service.http.arrow import ARROW
-from support import catalogs
 
 NOTES = "/v1/collections/notes"
 FREE = {"dim": 3, "metric": "cosine", "id_type": "string"}

@@ -9,6 +9,7 @@ import httpx
 import numpy as np
 import pytest
 from PIL import Image
+from support import small
 from support.contract import problem
 from support.photos import built_photos, in_base64, solid
 from support.serving import serving_catalog
@@ -18,7 +19,6 @@ import hubless
 from hubless.cli.application import app
 from hubless.store.query_sample import read_sample
 from hubless_client import AsyncClient, CannotSend, Client, Query
-from support import small
 
 QUERY, BATCH = "/v1/collections/photos/query", "/v1/collections/photos/query/batch"
 

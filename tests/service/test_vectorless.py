@@ -1,10 +1,10 @@
 """Points without a vector, and points with a text in its place."""
 
 import pytest
+from support import writing
 
 import hubless
 from hubless.builder.lifecycle import create
-from support import writing
 
 VECTOR = [0.5, 1.0, -0.25]
 POINTS = [

@@ -4,12 +4,12 @@ import shutil
 
 import numpy as np
 import pytest
+from support import small, writing
 from support.contract import problem
 from support.writing import NAME, point, put
 
 import hubless
 from hubless.store.log import Log
-from support import small, writing
 
 FILTER = {"field": "title", "eq": "new"}
 
