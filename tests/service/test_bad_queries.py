@@ -30,7 +30,7 @@ def test_zero_vector_is_fine_without_a_cosine(http):
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
+        b"{",
         b'{"vector": [1, 2',
         b'{"vector": [NaN]}',
         b'{"vector": [1,]}',
@@ -42,7 +42,7 @@ def test_zero_vector_is_fine_without_a_cosine(http):
         b"{} {}",
     ],
 )
-@pytest.mark.parametrize("path", [QUERY, BATCH])
+@pytest.mark.parametrize("path", [QUERY, BATCH, "/v1/collections/words/count"])
 def test_body_that_is_not_json_gets_400(http, path, body):
     answer = http.post(path, content=body, headers={"content-type": "application/json"})
     refused(answer, 400, "malformed_body")

@@ -102,6 +102,8 @@ def test_parts_in_all_kinds_of_bodies_are_one_bank(notes):
 
 
 RIGHT = [str(row) for row in (BANK @ PROBLEM.targets.T).argmax(axis=1)]
+ONCE = next(row for row in range(60) if RIGHT.count(RIGHT[row]) == 1)
+"""A query whose right target is that of no other."""
 
 
 def test_texts_of_the_payload_are_a_bank(tmp_path):
@@ -118,9 +120,9 @@ def test_texts_of_the_payload_are_a_bank(tmp_path):
 
 def test_labels_of_bank_queries_make_confidence_a_probability_but_for_that_of_a_target_that_is_gone(notes, url):
     client, _ = notes
-    bank = {"vectors": BANK[:60].tolist(), "relevant": [RIGHT[0], *[None] * 39, *RIGHT[40:60]], "fit": False}
+    bank = {"vectors": BANK[:60].tolist(), "relevant": RIGHT[:60], "fit": False}
     assert client.put(f"{NOTES}/bank", json=bank).status_code == 202
-    client.delete(f"{NOTES}/points/{RIGHT[0]}").raise_for_status()
+    client.delete(f"{NOTES}/points/{RIGHT[ONCE]}").raise_for_status()
     labels = [RIGHT[60], [RIGHT[61], "5"], None, *RIGHT[63:]]
     with Client(url[1]) as sync:
         # of the labelled queries a part of the bank is kept out, to calibrate by, and to say whether it does harm

@@ -8,7 +8,7 @@ import pytest
 from support import small, writing
 from support.contract import problem
 from support.files import arrow_stream
-from support.writing import check, model, point, put, writable
+from support.writing import check, model, point, put, put_points, writable
 
 import hubless
 from hubless.store.log import Log
@@ -43,8 +43,8 @@ def seq_of(client, wanted):
 def test_seq_of_a_point_is_that_of_the_write_that_changed_it_last(client, tmp_path):
     old, other = small.IDS[0], small.IDS[1]
     assert seq_of(client, old) == 0
-    client.put("/points", json={"points": [point("a", 1), point(old, 2)]}).raise_for_status()
-    client.put("/points", json={"points": [point("b", 3)]}).raise_for_status()
+    put_points(client, point("a", 1), point(old, 2)).raise_for_status()
+    put_points(client, point("b", 3)).raise_for_status()
     patched = client.patch("/points", json={"points": [{"id": "a", "payload": TITLES}]}).json()["seq"]
     found = client.post("/points", json={"ids": ["a", old, "b", other]}).json()["points"]
     assert [each["seq"] for each in found] == [patched, 1, 2, 0]
@@ -63,18 +63,18 @@ def test_seq_of_a_point_is_that_of_the_write_that_changed_it_last(client, tmp_pa
 
 
 def test_write_goes_through_if_the_point_is_as_it_was(client):
-    client.put("/points", json={"points": [point("a", 1)]}).raise_for_status()
+    put_points(client, point("a", 1)).raise_for_status()
     for seq, tag in enumerate(['"1"', "2", '"7", "3"', "*"], 2):
-        answer = client.put("/points", json={"points": [point("a", seq)]}, headers={"If-Match": tag})
+        answer = put_points(client, point("a", seq), headers={"If-Match": tag})
         assert answer.json()["seq"] == seq
 
 
 def test_write_to_a_point_that_was_changed_is_problem(client):
-    client.put("/points", json={"points": [point("a", 1)]}).raise_for_status()
-    client.put("/points", json={"points": [point("a", 2)]}).raise_for_status()
+    put_points(client, point("a", 1)).raise_for_status()
+    put_points(client, point("a", 2)).raise_for_status()
     stale = {"If-Match": '"1"'}
     answers = [
-        client.put("/points", json={"points": [point("a", 3)]}, headers=stale),
+        put_points(client, point("a", 3), headers=stale),
         client.patch("/points", json={"points": [{"id": "a", "payload": TITLES}]}, headers=stale),
         client.post("/points/delete", json={"ids": ["a"]}, headers=stale),
         send(client, pa.table({"id": ["a"], "vector": vectors(point("a", 3))}), mode="upsert"),
@@ -83,7 +83,7 @@ def test_write_to_a_point_that_was_changed_is_problem(client):
         assert "the target 'a' has seq 2" in problem(answer, 412, "precondition_failed")
     assert answers[3].json()["seq"] == 3
     assert "is not there" in problem(
-        client.put("/points", json={"points": [point("new", 3)]}, headers={"If-Match": "*"}),
+        put_points(client, point("new", 3), headers={"If-Match": "*"}),
         412,
         "precondition_failed",
     )
@@ -118,7 +118,7 @@ def test_writes_in_memory_do_not_wait_for_the_disk_and_a_later_one_does(client, 
     stored = model()
     for number, how in enumerate([{"durability": "memory"}, {"durability": "disk"}, {}, {"durability": "memory"}]):
         sent = point(f"n{number}", number)
-        client.put("/points", json={"points": [sent], **how}).raise_for_status()
+        put_points(client, sent, **how).raise_for_status()
         put(stored, sent)
     assert settings == [normal, full, full, normal]
     check(client, stored, hubless.open(tmp_path, writing.NAME).correction())
@@ -159,7 +159,7 @@ def test_stream_that_is_none_is_refused(client):
 
 
 def test_point_is_deleted_by_its_id_if_it_is_there_and_as_it_was(client):
-    client.put("/points", json={"points": [point("a/b c", 1)]}).raise_for_status()
+    put_points(client, point("a/b c", 1)).raise_for_status()
     path = "/points/a%2Fb%20c"
     problem(client.delete(path, headers={"If-Match": '"7"'}), 412, "precondition_failed")
     answer = client.delete(path, headers={"If-Match": '"1"'}, params={"durability": "memory"})

@@ -9,6 +9,7 @@ from time import sleep
 import httpx
 import pytest
 from support import catalogs
+from support.contract import code_of
 from support.embeddings import data, embeddings, right
 from support.serving import serving_catalog
 from support.sources import Source
@@ -51,7 +52,7 @@ def client(far, endpoint, contract):
 
 
 def failed(answer, status, code):
-    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert code_of(answer) == (status, code)
 
 
 def test_text_finds_what_its_vector_finds(client, endpoint):

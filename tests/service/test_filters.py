@@ -1,7 +1,6 @@
 """Filters over HTTP: the hits of the library, also where queries of other filters wait beside them."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import hubless
 from hubless.search.segments.targets import Targets
@@ -16,22 +15,6 @@ FILTERS = [
     {"rank": [7, 40, 41]},
     None,
 ]
-
-
-def ids_of(answer):
-    return [hit["id"] for hit in answer["hits"]]
-
-
-def test_queries_of_other_filters_at_once_get_their_own_hits(http, words):
-    expected = [words.query(words.encode(["cedar"]), filter=wanted).ids[0] for wanted in FILTERS]
-
-    def ask(turn):
-        body = {"text": "cedar", "filter": FILTERS[turn % len(FILTERS)]}
-        return ids_of(http.post(f"{WORDS}/query", json=body).json())
-
-    with ThreadPoolExecutor(8) as pool:
-        for turn, found in enumerate(pool.map(ask, range(120))):
-            assert found == expected[turn % len(FILTERS)]
 
 
 def stages(answer):

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import httpx
 import numpy as np
@@ -20,6 +20,7 @@ from hubless.scores.fusion import FUSIONS
 
 STREAM, FILE = (f"application/vnd.apache.arrow.{kind}" for kind in ("stream", "file"))
 READ, ADMIN, LIMITED = "reader-0123456789", "admin-0123456789", "limited-0123456789"
+SQL = """SELECT id, score - coalesce(offset, ?) AS s FROM hits LEFT JOIN offsets USING (id) ORDER BY s DESC LIMIT 10"""
 TABLE = {"ids": [["a", "b"], ["a"]], "scores": [[2.0, 1.0], [3.0]]}
 
 
@@ -50,8 +51,15 @@ def http(place, contract, logs):
 
 
 @pytest.fixture(scope="module")
-def fitted(logs):
-    return [hubless.ScoreCorrection.fit(lists) for lists in logs[0]]
+def fitted(http, logs):
+    """Of each name the correction of the library, and lists to correct; `far` is of distances."""
+    far = [
+        [{"ids": each["ids"], "scores": [9 - score for score in each["scores"]]} for each in lists]
+        for lists in (logs[0][0], logs[1][0])
+    ]
+    assert http.put("/v1/scores/far", json={"lists": far[0], "distance": True}).json()["distance"] is True
+    made = {name: (hubless.ScoreCorrection.fit(logs[0][n]), logs[1][n]) for n, name in enumerate(("words", "vectors"))}
+    return made | {"far": (hubless.ScoreCorrection.fit(far[0], distance=True), far[1])}
 
 
 def rerank(http, *lists, **options):
@@ -74,75 +82,80 @@ def test_library_command_service_and_sql_give_one_answer(http, logs, run, tmp_pa
     command = hubless.ScoreCorrection.load(tmp_path / "offsets.parquet")
     sent = (tmp_path / "offsets.arrow").read_bytes()
     assert http.put("/v1/scores/from-file", content=sent, headers={"content-type": FILE}).status_code == 201
-    database = sqlite3.connect(":memory:")
-    database.execute("CREATE TABLE offsets (id INTEGER PRIMARY KEY, offset REAL)")
-    database.executemany("INSERT INTO offsets VALUES (?, ?)", list(command.offsets.items()))
     moved = 0
-    for each in logs[1][0]:
-        given = [*each["ids"], 10**6], [*each["scores"], each["scores"][-1]]
-        wanted = library.rerank(*given, 10)
-        assert command.rerank(*given, 10) == wanted
-        for name in ("words", "from-file"):
-            ids, scores, parts = columns(rerank(http, {"ids": given[0], "scores": given[1], "correction": name}))
-            assert (ids, scores) == (wanted.ids, wanted.scores)
-            assert parts == [[score] for score in scores]
-        database.execute("CREATE TEMP TABLE hits (id INTEGER, score REAL)")
-        database.executemany("INSERT INTO hits VALUES (?, ?)", list(zip(*given, strict=True)))
-        corrected = "SELECT id, score - coalesce(offset, ?) AS s FROM hits LEFT JOIN offsets USING (id) ORDER BY s DESC"
-        there = database.execute(f"{corrected} LIMIT 10", (command.smallest,)).fetchall()
-        assert there == list(zip(wanted.ids, wanted.scores, strict=True))
-        database.execute("DROP TABLE hits")
-        moved += wanted.ids[0] != given[0][0]
-    database.close()
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("CREATE TABLE offsets (id INTEGER PRIMARY KEY, offset REAL)")
+        database.executemany("INSERT INTO offsets VALUES (?, ?)", list(command.offsets.items()))
+        database.execute("CREATE TABLE hits (id INTEGER, score REAL)")
+        for each in logs[1][0]:
+            given = [*each["ids"], 10**6], [*each["scores"], each["scores"][-1]]
+            wanted = library.rerank(*given, 10)
+            assert command.rerank(*given, 10) == wanted
+            for name in ("words", "from-file"):
+                found = columns(rerank(http, {"ids": given[0], "scores": given[1], "correction": name}))
+                assert found == [wanted.ids, wanted.scores, [[score] for score in wanted.scores]]
+            database.execute("DELETE FROM hits")
+            database.executemany("INSERT INTO hits VALUES (?, ?)", list(zip(*given, strict=True)))
+            there = database.execute(SQL, (command.smallest,)).fetchall()
+            assert there == list(zip(wanted.ids, wanted.scores, strict=True))
+            moved += wanted.ids[0] != given[0][0]
     assert moved > 10
 
 
-@pytest.mark.parametrize("fusion", [None, *FUSIONS])
-def test_several_lists_are_corrected_each_by_its_own_correction_and_then_fused(http, logs, fitted, fusion):
-    for first, second in zip(*(lists[:20] for lists in logs[1]), strict=True):
-        lists = {**first, "correction": "words", "weight": 0.25}, {**second, "correction": "vectors", "strength": 0.5}
-        options = {} if fusion is None else {"fusion": fusion}
-        found = columns(rerank(http, *lists, {"ids": [], "scores": []}, limit=7, **options))
-        corrected = [
-            fitted[0].rerank(first["ids"], first["scores"]),
-            fitted[1].rerank(second["ids"], second["scores"], strength=0.5),
-            ([], []),
-        ]
-        assert found == list(hubless.fuse(corrected, weights=[0.25, 1, 1], by=fusion or "min_max", limit=7))
+VECTOR = np.random.default_rng(4).normal(size=8).astype(np.float32)
+MIXED, OTHER = {"ids": ["x", "y", "z"], "scores": [1.0, 3.0, 2.0]}, {"ids": ["y"], "scores": [5.0]}
+ASKED = {"collection": "photos", "vector": VECTOR.tolist()}
+ODD = {"filter": {"odd": 1}, "limit": 5, "strength": 0}
+CALLS = [
+    *(
+        (["words weight=0.25", "vectors strength=0.5", "none"], {"limit": 7} | ({"fusion": by} if by else {}))
+        for by in (None, *FUSIONS)
+    ),
+    (["far"], {"limit": 5}),
+    (["words", "photos weight=2"], {"limit": 60}),
+    (["photos odd"], {}),
+]
+
+
+@pytest.mark.parametrize(("lists", "options"), CALLS, ids=str)
+def test_lists_are_corrected_each_by_its_own_correction_and_then_fused(http, place, logs, fitted, lists, options):
+    """As `ScoreCorrection.rerank`, `Collection.query` and `fuse` do it."""
+    index = hubless.open(place, "photos")
+    for now in range(20):
+        sent, corrected, weights = [], [], []
+        for told in lists:
+            name, *more = told.split()
+            given = {key: float(value) for key, value in (each.split("=") for each in more if "=" in each)}
+            weights.append(given.get("weight", 1))
+            if name == "photos":
+                asked = ODD if "odd" in more else {"limit": 50}
+                hits = index.query(VECTOR, **asked)
+                sent.append(ASKED | given | (ODD if "odd" in more else {}))
+                corrected.append((hits.ids[0], hits.scores[0].tolist()))
+            elif name == "none":
+                sent.append({"ids": [], "scores": []})
+                corrected.append(([], []))
+            else:
+                each = fitted[name][1][now]
+                sent.append({**each, "correction": name, **given})
+                strength = {"strength": given["strength"]} if "strength" in given else {}
+                corrected.append(fitted[name][0].rerank(each["ids"], each["scores"], **strength))
+        ids, scores, parts = columns(rerank(http, *sent, **options))
+        by, most = options.get("fusion", "min_max"), options.get("limit", 10)
+        expected = hubless.fuse(corrected, weights=weights, by=by, limit=most) if len(sent) > 1 else None
+        wanted = expected or (corrected[0][0][:most], corrected[0][1][:most])
+        assert scores == pytest.approx(list(wanted[1]), abs=1e-5)
+        assert sorted(ids) == sorted(wanted[0])
+        if expected:
+            np.testing.assert_allclose(parts, expected[2], atol=1e-5)
 
 
 def test_list_without_correction_is_sorted_and_a_distance_is_better_when_lower(http):
-    mixed = {"ids": ["x", "y", "z"], "scores": [1.0, 3.0, 2.0]}
-    assert columns(rerank(http, mixed))[:2] == [["y", "z", "x"], [3.0, 2.0, 1.0]]
-    assert columns(rerank(http, {**mixed, "distance": True}))[0] == ["x", "z", "y"]
-    fused = rerank(http, {**mixed, "distance": True}, {"ids": ["y"], "scores": [5.0]}, fusion="min_max")
+    assert columns(rerank(http, MIXED))[:2] == [["y", "z", "x"], [3.0, 2.0, 1.0]]
+    assert columns(rerank(http, {**MIXED, "distance": True}))[0] == ["x", "z", "y"]
+    fused = rerank(http, {**MIXED, "distance": True}, OTHER, fusion="min_max")
     assert fused["unknown"] == [0, 0]
     assert columns(fused) == [["x", "y", "z"], [1.0, 1.0, 0.5], [[1.0, 0.0], [0.0, 1.0], [0.5, 0.0]]]
-
-
-def test_correction_of_distances_adds_offsets(http, logs):
-    lists = [{"ids": each["ids"], "scores": [9 - score for score in each["scores"]]} for each in logs[0][0]]
-    about = http.put("/v1/scores/far", json={"lists": lists, "distance": True}).json()
-    assert about["distance"] is True
-    correction = hubless.ScoreCorrection.fit(lists, distance=True)
-    found = columns(rerank(http, {**lists[3], "correction": "far"}, limit=5))
-    assert found[:2] == list(correction.rerank(lists[3]["ids"], lists[3]["scores"], 5)[:2])
-
-
-def test_query_to_a_collection_and_a_list_are_fused_in_one_request(http, place, logs, fitted):
-    index, vector = hubless.open(place, "photos"), np.random.default_rng(4).normal(size=8).astype(np.float32)
-    words = logs[1][0][0]
-    lists = {**words, "correction": "words"}, {"collection": "photos", "vector": vector.tolist(), "weight": 2}
-    near = index.query(vector, 50)
-    corrected = [fitted[0].rerank(words["ids"], words["scores"]), (near.ids[0], near.scores[0].tolist())]
-    ids, scores, parts = columns(rerank(http, *lists, limit=60))
-    expected = hubless.fuse(corrected, weights=[1, 2], limit=60)
-    assert sorted(ids) == sorted(expected.ids)
-    assert scores == pytest.approx(expected.scores, abs=1e-5)
-    assert {0.0} not in [{part for _, part in parts}, {part for part, _ in parts}]
-    some = {"collection": "photos", "vector": vector.tolist(), "filter": {"odd": 1}, "limit": 5, "strength": 0}
-    found = index.query(vector, 5, strength=0, filter={"odd": 1})
-    assert columns(rerank(http, some))[0] == found.ids[0]
 
 
 def test_hits_of_a_collection_come_with_their_payload(http):
@@ -156,22 +169,16 @@ def test_hits_of_a_collection_come_with_their_payload(http):
     assert all("payload" not in hit for hit in rerank(http, query)["hits"])
 
 
-def labelled(lists, right):
-    return [{**each, "relevant": int(item)} for each, item in zip(lists, right, strict=True)]
-
-
 def test_labels_make_confidence_a_probability_and_min_accuracy_keeps_a_promise(http, logs):
     ids, scores, right = hubby_log(queries=800, seed=5)
-    lists = labelled(as_lists(ids, scores), right)
+    lists = [each | {"relevant": item} for each, item in zip(as_lists(ids, scores), right.tolist(), strict=True)]
     about = http.put("/v1/scores/sure", json={"lists": logs[0][0], "labelled": lists}).json()
-    assert about["pairs"] == 800
-    assert 0.8 in about["accuracies"]
+    assert (about["pairs"], 0.8 in about["accuracies"]) == (800, True)
     cut = hubless.ScoreCorrection.fit(logs[0][0]).calibrate(lists, right.tolist())
     seen = set()
     for each in logs[1][0]:
         answer = rerank(http, {**each, "correction": "sure"}, min_accuracy=0.8)
-        assert answer["confidence"] == cut.confidence(each["ids"], each["scores"])
-        assert answer["calibrated"] is True
+        assert (answer["confidence"], answer["calibrated"]) == (cut.confidence(each["ids"], each["scores"]), True)
         assert answer["answered"] == cut.accept(each["ids"], each["scores"], 0.8) == bool(answer["hits"])
         seen.add(answer["answered"])
     assert seen == {True, False}
@@ -181,8 +188,8 @@ def test_labels_make_confidence_a_probability_and_min_accuracy_keeps_a_promise(h
 
 def test_cut_of_fused_scores_tells_their_confidence(http, logs):
     pairs = [
-        ({**first, "correction": "words"}, {**second, "correction": "vectors"})
-        for first, second in zip(*logs[1], strict=True)
+        [{**each, "correction": name} for each, name in zip(pair, ("words", "vectors"), strict=True)]
+        for pair in zip(*logs[1], strict=True)
     ]
     past = [columns(rerank(http, *pair, limit=11))[1] for pair in pairs]
     cut = hubless.Cut.fit(past).calibrate(past, np.arange(len(past)) % 3 > 0)
@@ -274,7 +281,7 @@ def test_corrections_outlive_the_server_and_a_damaged_file_is_named(place, http,
         (place / ".scores" / "torn.arrow").rename(place / ".scores" / "sound")
         (place / ".scores" / "torn.arrow").write_bytes(b"ARROW1")
         torn = other.get("/v1/scores/torn")
-        assert (torn.status_code, torn.json()["code"]) == (503, "storage")
+        assert code_of(torn) == (503, "storage")
         assert "put the scores again" in torn.json()["detail"]
         assert str(place) not in torn.text
         assert other.put("/v1/scores/torn", json={"lists": [LIST]}).status_code == 200

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support import writing
 from support.server_process import served
+from support.writing import put_points
 
 import hubless
 from hubless.builder.lifecycle import merge
@@ -104,7 +105,7 @@ def test_write_is_read_by_a_worker_whose_log_a_merge_has_cut(tmp_path, monkeypat
         writing.writable(tmp_path, poll_seconds=SELDOM, merge_at=0) as one,
         writing.writable(tmp_path, poll_seconds=SELDOM, merge_at=0) as other,
     ):
-        one.put("/points", json={"points": [writing.point("new", 1)]}).raise_for_status()
+        put_points(one, writing.point("new", 1)).raise_for_status()
         merge(tmp_path, writing.NAME, keep=1)
         assert other.get("/points/new").status_code == 200
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import small, writing
 from support.contract import problem
-from support.writing import NAME, point, put
+from support.writing import NAME, count_of, point, put, put_points
 
 import hubless
 from hubless.store.log import Log
@@ -38,7 +38,7 @@ def origin(client):
 def test_points_are_put_patched_and_deleted_by_id_and_by_filter_and_what_is_left_is_found(client, correction):
     stored = writing.model()
     new = [point("new", 1, title="new"), point("target-9", 2), point("second", 3, tags=[1, None])]
-    answer = client.put("/points", json={"points": new}).json()
+    answer = put_points(client, *new).json()
     put(stored, *new)
     assert {name: answer[name] for name in ("seq", "inserted", "updated")} == {"seq": 1, "inserted": 2, "updated": 1}
     writing.check(client, stored, correction)
@@ -48,7 +48,7 @@ def test_points_are_put_patched_and_deleted_by_id_and_by_filter_and_what_is_left
     for sent in patches:
         vector, payload = stored[sent["id"]]
         stored[sent["id"]] = vector, payload | sent["payload"]
-    assert client.post("/count", json={"filter": FILTER}).json()["count"] == 2
+    assert count_of(client, filter=FILTER) == 2
     writing.check(client, stored, correction)
 
     for deleted in (2, 0):
@@ -67,7 +67,7 @@ def test_writes_survive_a_restart_and_stand_in_the_library_too(catalog, correcti
     with writing.writable(catalog) as client:
         for seed in range(5):
             sent = [point(f"new-{seed}", seed), point("again", seed + 50, title=str(seed))]
-            client.put("/points", json={"points": sent})
+            put_points(client, *sent)
             put(stored, *sent)
         client.post("/points/delete", json={"ids": ["new-3", "target-20"]})
     del stored["new-3"], stored["target-20"]
@@ -82,7 +82,7 @@ def test_writes_survive_a_restart_and_stand_in_the_library_too(catalog, correcti
 
 
 def test_collection_and_metrics_say_what_was_written(client):
-    client.put("/points", json={"points": [point("a", 1), point("target-8", 2)]})
+    put_points(client, point("a", 1), point("target-8", 2))
     client.post("/points/delete", json={"ids": ["target-9"]})
     document = client.get(f"{origin(client)}/v1/collections/{NAME}").json()
     share = 2 / small.COUNT
@@ -97,20 +97,20 @@ def test_collection_and_metrics_say_what_was_written(client):
 
 def test_insert_refuses_what_is_there_and_update_what_is_not(client, correction):
     sent = [point("new", 1), point("target-8", 2)]
-    refused = client.put("/points", json={"points": sent, "mode": "insert"})
+    refused = put_points(client, *sent, mode="insert")
     assert "target-8" in problem(refused, 409, "point_exists")
-    refused = client.put("/points", json={"points": sent, "mode": "update"})
+    refused = put_points(client, *sent, mode="update")
     assert "new" in problem(refused, 404, "point_not_found")
     writing.check(client, writing.model(), correction)
-    assert client.put("/points", json={"points": sent[:1], "mode": "insert"}).status_code == 200
-    assert client.put("/points", json={"points": sent[1:], "mode": "update"}).json()["updated"] == 1
+    assert put_points(client, *sent[:1], mode="insert").status_code == 200
+    assert put_points(client, *sent[1:], mode="update").json()["updated"] == 1
 
 
 def test_ignore_adds_what_is_new_and_leaves_what_is_there(client, correction):
     stored = writing.model()
     sent = [point("target-8", 2), point("new", 1), point("newer", 3)]
     for inserted in (2, 0):
-        answer = client.put("/points", json={"points": sent, "mode": "ignore"}).json()
+        answer = put_points(client, *sent, mode="ignore").json()
         assert (answer["seq"], answer["inserted"], answer["updated"]) == (1, inserted, 0)
     put(stored, *sent[1:])
     writing.check(client, stored, correction)
@@ -120,33 +120,33 @@ def test_writes_beyond_what_may_stand_beside_the_index_wait_for_the_merge(catalo
     with writing.writable(catalog, max_added=4, default_timeout_ms=60_000) as client:
         for start in range(0, 12, 3):
             points = [point(f"new-{seed}", seed) for seed in range(start, start + 3)]
-            assert client.put("/points", json={"points": points}).status_code == 200
-        assert client.post("/count").json()["count"] == small.COUNT + 12
+            assert put_points(client, *points).status_code == 200
+        assert count_of(client) == small.COUNT + 12
     assert hubless.open(catalog, writing.NAME).manifest.log_seq >= 2
 
 
 def test_more_points_than_a_write_or_the_collection_may_have_are_refused(catalog):
     with writing.writable(catalog, max_added=4, merge_at=0) as client:
         points = [point(f"new-{seed}", seed) for seed in range(6)]
-        assert client.put("/points", json={"points": points[:1] * 1001}).json()["expected"] == "1 to 1000 points"
-        assert client.put("/points", json={"points": points[:3]}).status_code == 200
-        refused = client.put("/points", json={"points": points[3:]})
+        assert put_points(client, *points[:1] * 1001).json()["expected"] == "1 to 1000 points"
+        assert put_points(client, *points[:3]).status_code == 200
+        refused = put_points(client, *points[3:])
         problem(refused, 429, "merge_needed")
         assert refused.headers["retry-after"] == "5"
         assert client.post("/points/delete", json={"ids": ["new-0"]}).json()["deleted"] == 1
-        assert client.put("/points", json={"points": points[3:5]}).status_code == 200
+        assert put_points(client, *points[3:5]).status_code == 200
 
 
 def test_collection_whose_correction_is_more_than_offsets_is_not_written_to(tmp_path):
     small.build(tmp_path, NAME, correction="ls")
     with writing.writable(tmp_path) as client:
-        answer = client.put("/points", json={"points": [{"id": 1, "vector": [1.0] * small.DIM}]})
+        answer = put_points(client, {"id": 1, "vector": [1.0] * small.DIM})
     assert "correction ls" in problem(answer, 422, "invalid_input")
 
 
 def test_version_that_is_built_from_other_files_takes_no_writes_away_unasked(catalog):
     with writing.writable(catalog) as client:
-        client.put("/points", json={"points": [point("new", 1)]})
+        put_points(client, point("new", 1))
     with pytest.raises(hubless.HublessError, match=r"^collection: expected replace_writes if the targets have all"):
         writing.build(catalog)
     made = writing.build(catalog, replace_writes=True)
@@ -157,15 +157,15 @@ def test_version_that_is_built_from_other_files_takes_no_writes_away_unasked(cat
 def test_damaged_log_serves_what_is_whole_names_the_rest_and_takes_no_writes(catalog, caplog):
     with writing.writable(catalog) as client:
         for seed in range(4):
-            client.put("/points", json={"points": [point(f"new-{seed}", seed)]})
+            put_points(client, point(f"new-{seed}", seed))
     log = Log(catalog / NAME)
     with log.writing() as appender:
         appender._connection.execute("UPDATE writes SET body = zeroblob(9) WHERE seq = 3")
         appender.commit()
     log.close()
     with writing.writable(catalog) as client:
-        assert client.post("/count").json()["count"] == small.COUNT + 2
-        assert "write 3" in problem(client.put("/points", json={"points": [point("more", 9)]}), 503, "log_damaged")
+        assert count_of(client) == small.COUNT + 2
+        assert "write 3" in problem(put_points(client, point("more", 9)), 503, "log_damaged")
     assert "write 3 cannot be read" in caplog.text
 
 
@@ -174,21 +174,21 @@ def test_write_that_the_disk_refuses_is_not_served(catalog, monkeypatch):
     from hubless.store import log
 
     with writing.writable(catalog) as client:
-        client.put("/points", json={"points": [point("first", 1)]})
+        put_points(client, point("first", 1))
 
         def refuse(self):
             raise StorageError(log.LOG, "the disk is full")
 
         with monkeypatch.context() as broken:
             broken.setattr(log.Appender, "commit", refuse)
-            problem(client.put("/points", json={"points": [point("second", 2)]}), 503, "storage")
-            assert client.post("/count").json()["count"] == small.COUNT + 1
-        assert client.put("/points", json={"points": [point("third", 3)]}).json()["seq"] == 2
+            problem(put_points(client, point("second", 2)), 503, "storage")
+            assert count_of(client) == small.COUNT + 1
+        assert put_points(client, point("third", 3)).json()["seq"] == 2
         assert client.post("/points", json={"ids": ["second"]}).json()["missing"] == ["second"]
 
 
 def test_reader_gets_a_write_that_there_is_and_no_other(client):
-    seq = client.put("/points", json={"points": [point("new", 1)]}).json()["seq"]
+    seq = put_points(client, point("new", 1)).json()["seq"]
     for path, body in (("/count", {}), ("/scroll", {}), ("/points", {"ids": ["new"]}), ("/query", point("x", 1))):
         body.pop("id", None)
         assert client.post(path, json={**body, "min_seq": seq}).status_code == 200
