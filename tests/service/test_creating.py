@@ -141,22 +141,6 @@ def test_aliased_collection_is_deleted_only_if_its_aliases_may_go(client):
     assert client.get("/v1/aliases").json() == {"aliases": []}
 
 
-def test_keys_create_by_role_write_and_delete_by_role_admin(tmp_path):
-    keys = {f"{role}_keys": key for role, key in KEYS.items()}
-    with serving_catalog(tmp_path, **keys) as url:
-        statuses = [
-            httpx.request(method, f"{url}{NOTES}{path}", json=body, headers={"X-API-Key": key}).status_code
-            for method, path, body in (
-                ("PUT", "", FREE),
-                ("PUT", "/points", {"points": [{"id": "a", "vector": VECTOR}]}),
-                ("POST", "/count", {}),
-                ("DELETE", "", None),
-            )
-            for key in KEYS.values()
-        ]
-    assert statuses == [403, 201, 200, 403, 200, 200, 200, 200, 200, 403, 403, 200]
-
-
 NAMES = ["first", "second"]
 CREATE = {"dim": 4, "metric": "cosine", "id_type": "string"}
 RIGHT = {(200, None), (201, None), (404, "collection_not_found"), (404, "point_not_found"), (404, "alias_not_found")}

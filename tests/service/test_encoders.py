@@ -55,13 +55,6 @@ def failed(answer, status, code):
     assert code_of(answer) == (status, code)
 
 
-def test_text_finds_what_its_vector_finds(client, endpoint):
-    vector = catalogs.encoder().encode(["amber birch"])[0].tolist()
-    by_text, by_vector = (client.post(QUERY, json=ask).json() for ask in ({"text": "amber birch"}, {"vector": vector}))
-    assert [hit["id"] for hit in by_text["hits"]] == [hit["id"] for hit in by_vector["hits"]]
-    assert len(endpoint.asked) == 1
-
-
 def test_texts_of_a_batch_are_sent_together(client, endpoint):
     queries = [{"text": "amber"}, VECTOR, {"text": "birch", "limit": 3}]
     results = client.post(BATCH, json={"queries": queries}).json()["results"]

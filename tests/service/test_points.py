@@ -165,15 +165,6 @@ def test_collection_tells_what_it_is(http, catalog, name, expected):
     assert info == expected
 
 
-@pytest.mark.parametrize("path", ["", "/query", "/query/batch", "/count", "/points/1"])
-@pytest.mark.parametrize("name", ["songs", "..", "%2e%2e%2fwords", "w\u00f6rter", "words%00"])
-def test_unknown_collection_gets_404(http, name, path):
-    method = "POST" if path.startswith(("/q", "/c")) else "GET"
-    # "..", sent as it is, is resolved by the client
-    url = f"/v1/collections/{name.replace('..', '%2e%2e')}{path}"
-    assert code_of(http.request(method, url)) in {(404, "collection_not_found"), (404, "not_found")}
-
-
 @pytest.mark.parametrize("row", range(len(catalogs.AWKWARD_IDS) + 1))
 def test_point_is_found_by_its_id_whatever_that_looks_like(http, words, row):
     wanted = catalogs.words().ids[row]
