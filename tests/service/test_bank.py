@@ -221,9 +221,9 @@ def test_bank_is_given_up_if_another_version_is_activated_before_its_fit(notes, 
 def test_bank_of_targets_and_one_that_is_none_are_refused_and_nothing_waits(notes):
     client, _ = notes
 
-    sent = {"vectors": PROBLEM.targets[:60].tolist(), "timeout_ms": 60_000}
-    assert "targets" in problem(client.put(f"{NOTES}/bank", json=sent))
-    assert client.get(f"{NOTES}/bank").json()["work"]["state"] == "failed"
+    client.put(f"{NOTES}/bank", json={"vectors": PROBLEM.targets[:60].tolist()})
+    work = until(lambda: (work := client.get(f"{NOTES}/bank").json()["work"]) and work["state"] == "failed" and work)
+    assert "100 % targets" in work["problem"]["detail"]
     assert "HUBLESS_QUERY_SAMPLE" in problem(client.put(f"{NOTES}/bank", json={"sampled": 200}))
     problem(put(client, b"123", "application/octet-stream"), code="dimension_mismatch")
     problem(put(client, b"no stream"), 400, "malformed_body")
