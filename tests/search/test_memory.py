@@ -1,13 +1,16 @@
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from hubless.errors import NotFinite
 from hubless.knn.augment import folded_queries
 from hubless.search.bitmap import Bitmap
 from hubless.search.segments.memory import FEWEST_GONE, GrowingRows, Memory, MemoryIds, NewTargets
 from hubless.search.segments.segment import SegmentView
-from hubless.search.segments.targets import Targets
+from hubless.search.segments.targets import UNWRITTEN, Targets
 
 DIM = 4
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -132,6 +135,20 @@ def test_best_of_some_rows_are_those_of_a_sort(share):
     expected = np.argsort(-exact, axis=1, kind="stable")[:, :7]
     np.testing.assert_array_equal(found, rows[expected])
     np.testing.assert_allclose(scores, np.take_along_axis(exact, expected, axis=1), rtol=1e-4, atol=1e-6)
+
+
+def test_score_that_leaves_float32_is_refused_where_others_are_hidden():
+    vectors = np.zeros((8, DIM), np.float32)
+    vectors[:, 0] = [1, 2, -9, 1, 1, 1, 1, 1]
+    index = nothing().with_more(replace(new(LETTERS, 0), vectors=vectors)).segment.index
+    with np.errstate(over="ignore"), pytest.raises(NotFinite):
+        index.find(folded_queries(np.array([[1e38, 0, 0, 0]], np.float32), 0.0), 2, None, Bitmap(np.arange(8) > 0))
+
+
+def test_rank_after_a_write_is_above_those_that_follow_it():
+    stamps = np.array([[9, 9], [UNWRITTEN, UNWRITTEN + 1]])
+    targets = Targets.of([nothing().segment], DIM).with_more(replace(new("ab", 9), stamps=stamps))
+    assert [targets.next_rank(seq) - UNWRITTEN for seq in (8, 9)] == [0, 2]
 
 
 def test_replacing_one_target_again_and_again_copies_the_others_rarely():

@@ -9,7 +9,7 @@ import numpy as np
 
 from hubless.kernels.forks import in_each_process
 from hubless.search.bitmap import Bitmap
-from hubless.search.segments.numbers import Numbers
+from hubless.search.numbers import Numbers
 from hubless.vectors.arrays import I64, Flags
 from hubless.vectors.payload import Masks
 

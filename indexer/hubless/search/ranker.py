@@ -37,7 +37,7 @@ class Ranked(NamedTuple):
 
     def part(self, start: int, stop: int) -> "Ranked":
         """The same from one rank, counted from 0, to before another."""
-        return Ranked(*(column[:, start:stop] for column in self[:4]), self.corrected, self.rescoring)
+        return Ranked._make([*(column[:, start:stop] for column in self[:4]), *self[4:]])
 
 
 def joined(lines: Sequence[Sequence[NDArray[Any]]], width: int, corrected: Flags | None, rescoring: float) -> Ranked:
@@ -46,7 +46,7 @@ def joined(lines: Sequence[Sequence[NDArray[Any]]], width: int, corrected: Flags
     ranked[0] = -1
     for number, line in enumerate(lines):
         ranked[:, number, : len(line[0])] = line
-    return Ranked(ranked[0].astype(np.int64), *ranked[1:].astype(np.float32), corrected, rescoring)
+    return Ranked._make([ranked[0].astype(np.int64), *ranked[1:].astype(np.float32), corrected, rescoring])
 
 
 class Ranker:
@@ -155,8 +155,9 @@ class Ranker:
         scores, rows = self._search(both, k, parameters, matches)
         on = gate.is_on(rows[:m, 0])
         corrected = self._ranked(scores[m:], rows[m:], strength)
-        raw = rows[:m], scores[:m], scores[:m], np.float32(0)
-        return Ranked(*(np.where(on[:, np.newaxis], *pair) for pair in zip(corrected[:4], raw, strict=True)), on)
+        alone: list[Any] = [rows[:m], scores[:m], scores[:m], np.float32(0)]
+        chosen = [np.where(on[:, np.newaxis], *pair) for pair in zip(list[Any](corrected), alone, strict=False)]
+        return Ranked._make([*chosen, on, 0.0])
 
     def _rescored(
         self,

@@ -64,8 +64,8 @@ class Selection(NamedTuple):
         if self.diversity:
             metric = self.parts.manifest.metric
             for line in lines:
-                places = diverse(line[1], self.parts.targets.vectors(line[0]), k, self.diversity, metric)
-                line[:] = [column[places] for column in line]
+                best_first = diverse(line[1], self.parts.targets.vectors(line[0]), k, self.diversity, metric)
+                line[:] = [column[best_first] for column in line]
         return joined(lines, max((len(line[0]) for line in lines), default=0), corrected, rescoring), best
 
     def _firsts(self, rows: I64) -> I64:

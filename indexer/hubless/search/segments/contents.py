@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.search.segments.numbers import Numbers
+from hubless.search.numbers import Numbers
 from hubless.search.segments.segment import Segment, SegmentIds, SegmentView, payload_of
 from hubless.vectors.arrays import I64
 from hubless.vectors.ids import parsed_id, unknown_id

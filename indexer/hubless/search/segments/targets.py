@@ -17,9 +17,9 @@ from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.matches import Matches, MatchesCache
+from hubless.search.numbers import Numbers
 from hubless.search.segments.contents import RowNumbers, TargetIds, TargetPayload
 from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
-from hubless.search.segments.numbers import Numbers
 from hubless.search.segments.order import Ordered
 from hubless.search.segments.segment import NO_ROWS, Segment, SegmentView, payload_of
 from hubless.search.segments.stored import StoredSegments
