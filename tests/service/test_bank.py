@@ -14,6 +14,7 @@ from support.files import arrow_stream
 from support.problems import with_hubs
 from support.serving import serving_catalog
 from support.until import until
+from support.writing import put_points
 
 import hubless
 from hubless.store.bank_order import read_order
@@ -51,7 +52,7 @@ def notes(url, contract):
 
 def begin(client):
     client.put(NOTES, json={"dim": 8, "metric": "cosine", "id_type": "string"}).raise_for_status()
-    client.put(f"{NOTES}/points", json={"points": POINTS}).raise_for_status()
+    put_points(client, *POINTS, to=NOTES).raise_for_status()
 
 
 def rows_of(vectors):
@@ -60,7 +61,7 @@ def rows_of(vectors):
 
 def test_bank_makes_an_empty_collection_corrected_as_a_build_does(notes, tmp_path):
     client, path = notes
-    client.put(f"{NOTES}/points", json={"points": [{"id": "silent", "payload": {"a": 1}}]}).raise_for_status()
+    put_points(client, {"id": "silent", "payload": {"a": 1}}, to=NOTES).raise_for_status()
     before = client.get(f"{NOTES}/bank").json()
     assert (before["queries"], before["correction"], before["waiting"]) == (0, "none", None)
     answer = client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "timeout_ms": 60_000})
@@ -80,7 +81,7 @@ def test_bank_makes_an_empty_collection_corrected_as_a_build_does(notes, tmp_pat
     hits = client.post(f"{NOTES}/query", json={"vector": PROBLEM.queries[0].tolist()}).json()["hits"]
     assert [hit["id"] for hit in hits] == built.query(PROBLEM.queries[0]).ids[0]
     # what comes later has its offset from the fit
-    client.put(f"{NOTES}/points", json={"points": [POINTS[3] | {"id": "later"}]}).raise_for_status()
+    put_points(client, POINTS[3] | {"id": "later"}, to=NOTES).raise_for_status()
     later = client.get(f"{NOTES}/points/later").json()
     assert later["offset"] == pytest.approx(float(built.offsets[3]), abs=1e-5)
 
@@ -158,7 +159,7 @@ def test_each_tenant_is_corrected_by_its_own_queries_that_come_in_all_kinds_of_b
     client, path = notes
     tenants, asking = np.array([1, "two", "none"], object)[np.arange(200) % 3], np.repeat(["1", "two"], [70, 50])
     points = [point | {"payload": {"tenant": name}} for point, name in zip(POINTS, tenants.tolist(), strict=True)]
-    client.put(f"{NOTES}/points", json={"points": points}).raise_for_status()
+    put_points(client, *points, to=NOTES).raise_for_status()
     body = {"vectors": BANK[:40].tolist(), "fit_by": "tenant", "groups": [1] * 40, "fit": False}
     waiting = client.put(f"{NOTES}/bank", json=body).json()["waiting"]
     assert waiting == WAITING | {"queries": 40, "fit_by": "tenant"}
@@ -175,7 +176,7 @@ def test_each_tenant_is_corrected_by_its_own_queries_that_come_in_all_kinds_of_b
         np.testing.assert_allclose(opened.offsets[rows], expected, atol=1e-5)
     # the payload of what comes later says whose it is
     later = POINTS[3] | {"id": "later", "payload": {"tenant": 1}}
-    client.put(f"{NOTES}/points", json={"points": [later]}).raise_for_status()
+    put_points(client, later, to=NOTES).raise_for_status()
     assert client.get(f"{NOTES}/points/later").json()["offset"] == pytest.approx(float(opened.offsets[3]), abs=1e-5)
     moved = [{"id": "later", "payload": {"tenant": "x"}}]
     client.patch(f"{NOTES}/points", json={"points": moved}).raise_for_status()
@@ -217,9 +218,9 @@ def test_bank_is_given_up_if_another_version_older_or_newer_is_activated_before_
 def test_bank_of_targets_and_one_that_is_none_are_refused_and_nothing_waits(notes):
     client, _ = notes
 
-    sent = {"vectors": PROBLEM.targets[:60].tolist(), "timeout_ms": 60_000}
-    assert "targets" in problem(client.put(f"{NOTES}/bank", json=sent))
-    assert client.get(f"{NOTES}/bank").json()["work"]["state"] == "failed"
+    client.put(f"{NOTES}/bank", json={"vectors": PROBLEM.targets[:60].tolist()})
+    work = until(lambda: (work := client.get(f"{NOTES}/bank").json()["work"]) and work["state"] == "failed" and work)
+    assert "100 % targets" in work["problem"]["detail"]
     assert "HUBLESS_QUERY_SAMPLE" in problem(client.put(f"{NOTES}/bank", json={"sampled": 200}))
     problem(put(client, b"123", "application/octet-stream"), code="dimension_mismatch")
     problem(put(client, b"no stream"), 400, "malformed_body")

@@ -13,6 +13,7 @@ from support.embeddings import embeddings
 from support.files import arrow_stream
 from support.server_process import served
 from support.serving import serving_catalog
+from support.writing import put_points
 
 from hubless_service.http.arrow import ARROW
 
@@ -65,7 +66,7 @@ def test_empty_collection_answers_everything_and_grows(client):
         {"id": "b", "vector": [1, 0, 0], "payload": {"year": 2001}},
         {"id": "c", "vector": [0, 1, 0]},
     ]
-    assert client.put(f"{NOTES}/points", json={"points": points}).json()["inserted"] == 3
+    assert put_points(client, *points, to=NOTES).json()["inserted"] == 3
     answers = ask_everything(client)
     assert [hit["id"] for hit in answers[0]["hits"]] == ["a", "c", "b"]
     assert [hit["payload"] for hit in answers[1]["hits"]] == [points[0]["payload"]]
@@ -93,7 +94,7 @@ def test_typed_payload_is_checked_and_integer_ids_are_kept(client):
     document = client.put(NOTES, json=TYPED).json()
     assert document["payload_types"] == {"title": "string", "price": "double"}
     point = {"id": 7, "vector": VECTOR, "payload": {"title": "A"}}
-    assert client.put(f"{NOTES}/points", json={"points": [point]}).status_code == 200
+    assert put_points(client, point, to=NOTES).status_code == 200
     assert client.get(f"{NOTES}/points/7").json()["payload"] == {"title": "A", "price": None}
     wrong = {"points": [point | {"payload": {"price": "dear"}}]}
     assert "points[0].payload.price" in problem(client.put(f"{NOTES}/points", json=wrong), 422, "invalid_input")
@@ -114,7 +115,7 @@ def test_collection_without_payload_takes_none(client):
 def test_patch_of_free_payload_sets_keys_and_null_removes_one(client):
     client.put(NOTES, json=FREE)
     point = {"id": "a", "vector": VECTOR, "payload": {"title": "A", "year": 2001}}
-    client.put(f"{NOTES}/points", json={"points": [point]})
+    put_points(client, point, to=NOTES)
     patch = {"points": [{"id": "a", "payload": {"year": None, "new": [1]}}]}
     assert client.patch(f"{NOTES}/points", json=patch).status_code == 200
     assert client.get(f"{NOTES}/points/a").json()["payload"] == {"title": "A", "new": [1]}
@@ -122,7 +123,7 @@ def test_patch_of_free_payload_sets_keys_and_null_removes_one(client):
 
 def test_deleted_collection_is_gone_and_its_name_is_free(client):
     client.put(NOTES, json=FREE)
-    client.put(f"{NOTES}/points", json={"points": [{"id": "a", "vector": VECTOR}]})
+    put_points(client, {"id": "a", "vector": VECTOR}, to=NOTES)
     assert client.delete(NOTES).json() == {"collection": "notes", "deleted": True}
     problem(client.post(f"{NOTES}/count"), 404, "collection_not_found")
     problem(client.delete(NOTES), 404, "collection_not_found")
@@ -212,7 +213,7 @@ def test_collection_is_created_with_an_encoder_and_takes_texts(client, endpoint)
     created = client.put(NOTES, json=described(endpoint))
     assert (created.status_code, created.json()["text"]) == (201, True)
     points = [{"id": "a", "text": "amber birch"}, {"id": "b", "text": "cedar delta"}]
-    assert client.put(f"{NOTES}/points", json={"points": points}).json()["inserted"] == 2
+    assert put_points(client, *points, to=NOTES).json()["inserted"] == 2
     assert client.post(f"{NOTES}/query", json={"text": "amber birch"}).json()["hits"][0]["id"] == "a"
 
 
@@ -226,7 +227,7 @@ def test_empty_collection_is_given_an_encoder_later_and_another_one(client, endp
     assert client.put(NOTES, json=described(endpoint)).json()["version"] == version
     assert client.put(NOTES, json=plain).json()["version"] == version
     assert client.put(NOTES, json=described(endpoint, model="others")).json()["version"] != version
-    client.put(f"{NOTES}/points", json={"points": [{"id": "a", "text": "amber birch"}]})
+    put_points(client, {"id": "a", "text": "amber birch"}, to=NOTES)
     assert endpoint.asked[-1][1]["model"] == "others"
     refused = problem(client.put(NOTES, json=described(endpoint)), 409, "collection_exists")
     assert "only an empty one takes an encoder" in refused

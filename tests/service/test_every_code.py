@@ -170,9 +170,9 @@ def test_error_in_a_search_thread_is_answered_and_counted_and_the_next_request_i
 
     with serve({"words": words}, search_threads=1) as (client, _):
         monkeypatch.setattr(words, "query", fail_once)
-        answer = client.post("/v1/collections/words/query", json={"text": "amber"})
+        answer = of("words")(client)
         assert code_of(answer) == (500, "internal_error")
-        assert client.post("/v1/collections/words/query", json={"text": "amber"}).status_code == 200
+        assert of("words")(client).status_code == 200
         assert survived(client) == 1
 
 
@@ -199,5 +199,5 @@ def test_encoder_whose_threads_could_not_start_gets_them_with_the_next_text(serv
 
     with serve({"words": words}) as (client, _):
         monkeypatch.setattr(threading.Thread, "start", start_later)
-        statuses = [client.post("/v1/collections/words/query", json={"text": "amber"}).status_code for _ in range(3)]
+        statuses = [of("words")(client).status_code for _ in range(3)]
     assert statuses == [500, 200, 200]

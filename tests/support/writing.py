@@ -39,8 +39,8 @@ def put(stored, *points):
         stored[sent["id"]] = vector / np.linalg.norm(vector), row
 
 
-def put_points(client, *points, headers=None, **more):
-    return client.put("/points", json={"points": points, **more}, headers=headers)
+def put_points(client, *points, to="", headers=None, **more):
+    return client.put(f"{to}/points", json={"points": points, **more}, headers=headers)
 
 
 def count_of(client, **body):
