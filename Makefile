@@ -13,7 +13,11 @@ PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(JOBS)
 # the distributions beside hubless, each in a folder of the name of its extra: with it all that is below knows of one
 RINGS := databases encoders lab objects engines/milvus
 ALL_RINGS := $(RINGS) engines/ray  # which needs a large package, so it is installed in .venv-extras alone
-TESTS := tests $(wildcard $(ALL_RINGS:%=%/tests))
+# with the folders beside that ship otherwise; their tests are in FOLDER/tests, those of the library and the service in tests/
+OUTER := $(RINGS) clients docker docs
+TESTS := tests $(OUTER:%=%/tests) engines/ray/tests
+# all, those that are named, or those that differ from a commit or stand on what does
+RINGS_TESTED ?= $(if $(BASE),$(shell .ci/touched.py $(BASE) | sed -n s/^rings=//p),$(OUTER))
 
 OPENAPI := docs/openapi.json
 ADAPTERS := langchain llama-index haystack mcp
@@ -28,8 +32,8 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
 	{ echo "hubless needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version); try make PYTHON=python3.11" >&2; exit 1; }
 
 # they need large packages, so they have an environment of their own; `make test` skips them
-EXTRAS := engines/ray/tests tests/docker/test_kubernetes.py tests/docs/test_notebook.py tests/docs/test_site.py \
-	tests/measures/test_umap.py tests/scores/test_bm25s.py tests/vectors/test_array_likes.py
+EXTRAS := engines/ray/tests docker/tests/test_kubernetes.py docs/tests/test_bm25s.py docs/tests/test_notebook.py \
+	docs/tests/test_site.py tests/measures/test_umap.py tests/vectors/test_array_likes.py
 
 define newline
 
@@ -37,11 +41,11 @@ define newline
 endef
 
 # what `make test` does not run, or not everywhere: its calls are checked at least
-SELDOM = $(wildcard $(TESTS:%=%/support)) benchmarks docker docs/.hooks \
+SELDOM = $(wildcard $(TESTS:%=%/support)) tests/mutants benchmarks $(wildcard docker/*.py) docs/.hooks \
 	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' $(TESTS) --include='test_*.py' --include=conftest.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack crash simulate lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock wheels sbom audit pin-base clean
+.PHONY: help setup demo test rings test-all attack crash simulate mutants lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock wheels sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -74,14 +78,17 @@ setup: $(VENV)/.ready  ## a .venv with locked dependencies; nothing to do when n
 demo: .venv-demo/.ready  ## search in plain English, raw beside corrected; ARGS=--once ends
 	.venv-demo/bin/hubless demo $(ARGS)
 
-test: setup typescript  ## everything that CI runs: lint, types, import contracts, tests
+test: setup  ## lint, types, import contracts, tests of library and service
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) -m "not slow" $(ARGS)
 
+rings: setup $(if $(filter clients,$(RINGS_TESTED)),typescript)  ## tests of the folders beside: RINGS_TESTED="lab docs" or BASE=main
+	$(if $(strip $(RINGS_TESTED)),$(PYTEST) -m "not slow" $(RINGS_TESTED:%=%/tests) $(ARGS))
+
 # examples are the same in each run; `make attack` draws others
-test-all: setup typescript .venv-lowest/.ready $(ADAPTERS:%=.venv-%/.ready) .venv-generators/.ready .venv-milvus/.ready  ## test, and the slow checks too
+test-all: setup typescript .venv-lowest/.ready $(ADAPTERS:%=.venv-%/.ready) .venv-generators/.ready .venv-milvus/.ready  ## all tests, the slow ones too
 	$(MAKE) --no-print-directory lint
-	$(PYTEST) --hypothesis-seed=0 $(ARGS)
+	$(PYTEST) --hypothesis-seed=0 $(TESTS) $(ARGS)
 	$(MAKE) --no-print-directory extras
 	$(MAKE) --no-print-directory stores
 	$(MAKE) --no-print-directory clouds
@@ -94,6 +101,9 @@ crash: setup  ## kill servers and jobs hundreds of times, and look what is lost
 
 simulate: setup  ## 100,000 random histories of a catalog; ARGS="--count 1000"
 	OMP_WAIT_POLICY=passive PYTHONPATH=tests $(BIN)/python -m support.simulate $(ARGS)
+
+mutants: setup  ## a hundred faults, each of which some test is to catch; ARGS=store, or ARGS="'store 3'"
+	OMP_WAIT_POLICY=passive PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)
 
 lint: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .
@@ -121,16 +131,16 @@ openapi: setup  ## store the HTTP contract anew, in docs/openapi.json
 	@test ! -d $(TYPESCRIPT)/node_modules || (cd $(TYPESCRIPT) && npm run --silent types)
 
 langchain: setup .venv-langchain/.ready  ## test the LangChain adapter, in an environment of its own
-	$(PYTEST) tests/adapters/test_langchain.py $(ARGS)
+	$(PYTEST) clients/tests/adapters/test_langchain.py $(ARGS)
 
 llama-index: setup .venv-llama-index/.ready  ## test the LlamaIndex adapter, in an environment of its own
-	$(PYTEST) tests/adapters/test_llama_index.py $(ARGS)
+	$(PYTEST) clients/tests/adapters/test_llama_index.py $(ARGS)
 
 haystack: setup .venv-haystack/.ready  ## test the Haystack adapter, in an environment of its own
-	$(PYTEST) tests/adapters/test_haystack.py $(ARGS)
+	$(PYTEST) clients/tests/adapters/test_haystack.py $(ARGS)
 
 mcp: setup .venv-mcp/.ready  ## test the server of MCP, in an environment of its own
-	$(PYTEST) tests/adapters/test_mcp.py $(ARGS)
+	$(PYTEST) clients/tests/adapters/test_mcp.py $(ARGS)
 
 extras: .venv-extras/.ready  ## test what needs large packages, in an environment that has them
 	OMP_WAIT_POLICY=passive .venv-extras/bin/python -m pytest $(EXTRAS) $(ARGS)
@@ -150,9 +160,9 @@ clouds: setup .venv-clouds/.ready  ## test az:// and gs:// against stand-ins; Az
 	@touch $@
 
 milvus: setup .venv-milvus/.ready  ## test the engine Milvus against a standalone server
-	$(PYTEST) -m slow tests/engines/standalone $(ARGS)
+	$(PYTEST) -m slow engines/milvus/tests/standalone $(ARGS)
 
-# Node's own tools where Node 20 or newer is there; without it, make test skips the tests of the TypeScript client
+# Node's own tools where Node 20 or newer is there; without it, make rings skips the tests of the TypeScript client
 TYPESCRIPT := clients/typescript
 typescript:  ## what the TypeScript client is built with; needs Node 20
 	@if node --eval 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' 2>/dev/null && command -v npm >/dev/null; then \

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What has to run besides `make test` for the files that changed since a commit: `.ci/touched.py COMMIT`.
 
-Prints `targets=[…]`, of the Makefile, and `node=[…]`, versions under which the TypeScript client is tested, both JSON.
-An unknown commit stands for a change of everything.
+Prints `targets=[…]`, of the Makefile, and `node=[…]`, versions under which the TypeScript client is tested, both JSON;
+and `rings=…`, as `make rings` takes them. An unknown commit stands for a change of everything.
 """
 
 import json
@@ -22,18 +22,31 @@ TOUCHES = {
         *("deploy/", "requirements/extras.txt", *ENVIRONMENTS),
         *("engines/ray/", "indexer/hubless/builder/executors.py"),
         *("indexer/hubless/measures/projection.py", "indexer/hubless/vectors/"),
-        *("tests/docker/test_kubernetes.py", "tests/docs/", "tests/measures/test_umap.py"),
-        *("tests/scores/test_bm25s.py", "tests/vectors/"),
+        *("docker/tests/test_kubernetes.py", "tests/measures/test_umap.py", "tests/vectors/"),
     ),
-    "milvus": ("engines/milvus/", "indexer/hubless/search/engines/", "tests/engines/", "requirements/milvus.txt"),
+    "milvus": ("engines/milvus/", "indexer/hubless/search/engines/", "requirements/milvus.txt"),
     "stores": ("databases/", "indexer/hubless/databases.py", "requirements/stores.txt", *ENVIRONMENTS),
     "clouds": ("objects/", "indexer/hubless/store/addressed.py", "Makefile"),
     **{
-        name: (f"clients/{name}/", "clients/python/", "tests/adapters/", f"requirements/{name}.txt", "Makefile")
+        name: (f"clients/{name}/", "clients/python/", "clients/tests/adapters/", f"requirements/{name}.txt", "Makefile")
         for name in ADAPTERS
     },
 }
 """Targets of the Makefile, and the files and folders that each is about."""
+INNER = ("indexer/", "service/", "tests/support/", *ENVIRONMENTS)
+"""What all rings stand on."""
+BESIDE = ("databases/", "encoders/", "engines/", "lab/", "objects/")
+RINGS = {
+    "databases": ("databases/",),
+    "encoders": ("encoders/",),
+    "lab": ("lab/",),
+    "objects": ("objects/",),
+    "engines/milvus": ("engines/milvus/", "tests/service/"),
+    "clients": ("clients/", "console/", "docs/openapi.json"),
+    "docker": ("docker/", "deploy/", "Dockerfile", "docker-compose.yml", "docs/docker.md", "requirements/", *BESIDE),
+    "docs": ("docs/", "README.md", "CONTRIBUTING.md", "mkdocs.yml", "benchmarks/", "clients/", *BESIDE),
+}
+"""Folders whose tests `make rings` runs, and what besides the inner rings these are about."""
 TYPESCRIPT = ("clients/typescript/", "docs/openapi.json")
 NODES = ("20", "22", "24")
 
@@ -42,7 +55,7 @@ def changed_since(commit: str) -> list[str]:
     """Return the files that differ from those of a commit."""
     command = ["git", "diff", "--name-only", commit, "--"]
     told = subprocess.run(command, capture_output=True, text=True, check=False)
-    return told.stdout.splitlines() if told.returncode == 0 else [*sum(TOUCHES.values(), ()), *TYPESCRIPT]
+    return told.stdout.splitlines() if told.returncode == 0 else [*sum(TOUCHES.values(), INNER), *TYPESCRIPT]
 
 
 def main(commit: str) -> None:
@@ -54,6 +67,7 @@ def main(commit: str) -> None:
 
     print(f"targets={json.dumps([target for target, places in TOUCHES.items() if touched(places)])}")
     print(f"node={json.dumps(NODES if touched(TYPESCRIPT) else [])}")
+    print(f"rings={' '.join(ring for ring, places in RINGS.items() if touched((*INNER, *places)))}")
 
 
 if __name__ == "__main__":

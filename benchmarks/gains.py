@@ -18,12 +18,14 @@ import numpy as np
 
 from benchmarks.real_sets import SIZES, Set, hits, open_set, trial
 from hubless import CORRECTIONS, measures
-from hubless.diagnosing.charts import ACCENT, INK, RAW, Axis, Chart, bent, occurrence_chart
 from hubless.kernels.reductions import top_k
 from hubless.vectors.sources import ArrayVectors
 from hubless_demo.measuring import Ranking, encode_known, rank
 from hubless_demo.story import Findings, learn_and_measure
+from hubless_lab.charts import ACCENT, INK, RAW, Axis, bent
 from hubless_lab.experiments.methods import Method
+from hubless_lab.marked_charts import MarkedChart
+from hubless_lab.occurrence_plots import occurrence_chart
 
 ENTRIES = {
     "csls": Method("csls"),
@@ -133,7 +135,7 @@ def draw(sets: Sequence[Mapping[str, Any]], path: Path) -> None:
     ticks = {tick: signed(tick, 0) if tick else "0" for tick in (-5, -2, 0, 2, 5, 10, 20, 40)}
     label = "change of R@1 against raw, in points; bars: every single build with auto"
     x = Axis(label, -8.5, 48, ticks, bent(5, 1.2), grid=True)
-    chart = Chart(x, Axis("", -0.6, len(sets) - 0.3, names), (800, 62 * len(sets) + 60))
+    chart = MarkedChart(x, Axis("", -0.6, len(sets) - 0.3, names), (800, 62 * len(sets) + 60))
     chart.rule(INK, x=0)
     for place, found in enumerate(sets[::-1]):
         every = changes(found)

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 import hubless
-from hubless.diagnosing.charts import ACCENT, RAW, Axis, Chart
+from hubless_lab.charts import ACCENT, RAW, Axis
 from hubless_lab.experiments.abstain import TrialAnswers
 from hubless_lab.experiments.quality import auroc, cut_for
+from hubless_lab.marked_charts import MarkedChart
 
 LABELS, OTHERS, DRAWS = 200, 100, 10
 MANY = (100, 200, 400, 800)
@@ -144,11 +145,11 @@ def means(counted: Sequence[Mapping[str, Any]], name: str, accuracy: float = SHO
     return float(np.mean([one["answered"] for one in each])), float(np.mean([one["broken"] for one in each]))
 
 
-def chart(sets: Sequence[Mapping[str, Any]]) -> Chart:
+def chart(sets: Sequence[Mapping[str, Any]]) -> MarkedChart:
     """Draw what was kept on average by what was promised, one point a set and promise."""
     drawn_at = PROMISED[-4:]
     ticks = {each: f"{100 * each:.0f}" for each in (0.7, *drawn_at, 1)}
-    drawn = Chart(
+    drawn = MarkedChart(
         Axis("promised, in % right", 0.78, 0.97, {each: f"{100 * each:.0f}" for each in drawn_at}, grid=True),
         Axis("kept on other queries, in %", 0.7, 1.0, ticks, grid=True),
     )

@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 
 from hubless.corrections.banks.bank_checks import is_of_targets, is_unusable
-from hubless.diagnosing.charts import ACCENT, RAW, Chart, even_axis
 from hubless.diagnosing.corpus import Corpus
 from hubless.diagnosing.diagnose import bank_of, check_labels, diagnose, has_bank
 from hubless.diagnosing.diagnosis import Diagnosis
@@ -23,11 +22,13 @@ from hubless.measures.projection import Projection, check_method, project
 from hubless.store.durable import replace_text
 from hubless.vectors.files import Vectors
 from hubless.vectors.sources import in_memory, sample
+from hubless_lab.charts import ACCENT, RAW, Chart
 from hubless_lab.experiments.abstain import Abstention, abstain
-from hubless_lab.experiments.compare import compare
+from hubless_lab.experiments.compare import compare, labelled_beside
 from hubless_lab.experiments.comparisons import Comparison, comparison_table
 from hubless_lab.experiments.methods import Method, Methods, as_methods
 from hubless_lab.experiments.trials import open_labelled
+from hubless_lab.marked_charts import MarkedChart, even_axis
 from hubless_lab.shown_images import image_of, is_image
 
 _PACKAGE = "hubless_lab"
@@ -60,7 +61,7 @@ class Report:
             drawn["Right answers by how many are given"] = self.abstention.plot()
         if self.map is not None:
             both = np.concatenate([self.map.targets, self.map.queries])
-            chart = Chart(even_axis("", both[:, 0]), even_axis("", both[:, 1]))
+            chart = MarkedChart(even_axis("", both[:, 0]), even_axis("", both[:, 1]))
             for name, places, colour in (("items", self.map.targets, RAW), ("bank", self.map.queries, ACCENT)):
                 chart.scatter(places[:, 0], places[:, 1], colour, name)
             drawn["Items and bank on a plane"] = chart
@@ -137,7 +138,7 @@ def make_report(
         if query_bank is not None:
             extra = None if target_bank is None else gallery.items(target_bank, "target bank")
             banks = {"query_bank": gallery.queries(query_bank, "query bank"), "target_bank": extra}
-        labelled = gallery.labelled(queries, relevant)
+        labelled = labelled_beside(gallery, queries, relevant)
         given = open_labelled(**labelled, **banks, bank_of_targets=bank_of_targets)
         compared = [Method("none"), *as_methods(corrections), Method("auto")] if corrections else None
         comparison = compare(given, corrections=compared, seeds=seeds, progress=progress)

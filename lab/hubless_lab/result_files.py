@@ -10,14 +10,15 @@ from typing import Any
 from hubless.diagnosing.table import TextTable
 from hubless.errors import InputError, storage_errors
 from hubless.store.durable import replace_text
+from hubless_lab.written_tables import as_latex, as_markdown
 
 FORMATS: Mapping[str, Callable[[Any, TextTable, Sequence[str]], str]] = {
     ".json": lambda result, table, drawn: (
         json.dumps(result.as_json(), indent=2, ensure_ascii=False, default=str) + "\n"
     ),
     ".csv": lambda result, table, drawn: _csv(result.records()),
-    ".md": lambda result, table, drawn: table.markdown(),
-    ".tex": lambda result, table, drawn: table.latex(),
+    ".md": lambda result, table, drawn: as_markdown(table),
+    ".tex": lambda result, table, drawn: as_latex(table),
     ".svg": lambda result, table, drawn: result.plot(*drawn).svg("#fff") + "\n",
 }
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 from scipy.stats import ks_2samp, kurtosis
-from support import formulas, naive
+from support import formulas, naive, rescored
 from support.hubs import unit
 from support.labelled import pairs
 
@@ -351,12 +351,12 @@ KNOWN = {
         ("sinkhorn_whole temperature=0.01", RANK, lambda w: w.rank(whole_sinkhorn(w.s, 0.01, 10))),
     ],
     "paper sigir 2 $S --set bank_size=39": [
-        ("dsl temperature=0.01", RANK, lambda w: of_draws(w, w.rank, formulas.dsl, 0.01)),
+        ("dsl temperature=0.01", RANK, lambda w: of_draws(w, w.rank, rescored.dsl, 0.01)),
         ("none", RANK, lambda w: w.rank(w.s)),
         (
             "none",
             "change.value",
-            lambda w: recall(w, w.s) - of_draws(w, partial(recall, w), formulas.dsl, 0.01),
+            lambda w: recall(w, w.s) - of_draws(w, partial(recall, w), rescored.dsl, 0.01),
         ),
     ],
 }

@@ -1,22 +1,24 @@
-"""Rescorers beside their published formulas in support/formulas.py, on a problem with hubs."""
+"""Rescorers beside their published formulas in support/rescored.py, on a problem with hubs."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from support import formulas
+from support import rescored
 from support.problems import Problem
 from support.rankings import best, dense, similarities
 
 from hubless import CORRECTIONS
 from hubless.corrections.query_time import Candidates
+from hubless.errors import InputError
 from hubless_lab.rescorers import globally_corrected
+from hubless_lab.rescorers.dual_softmax_loss import SimilarityTimesSoftmax
 from hubless_lab.rescorers.mutual_proximity import MutualProximities
 
 
 def test_ranking_of_gc_is_that_of_the_published_formula(problem):
     s, b, _ = similarities(problem)
-    np.testing.assert_array_equal(best(dense(problem, "gc"), 40), best(formulas.gc(s, b), 40))
+    np.testing.assert_array_equal(best(dense(problem, "gc"), 40), best(rescored.gc(s, b), 40))
 
 
 class TestRanksAmongTheBank:
@@ -25,7 +27,7 @@ class TestRanksAmongTheBank:
         live = replace(problem, queries=problem.bank[:5])
         s, b, _ = similarities(live)
         found = dense(live, "gc")
-        np.testing.assert_allclose(found, formulas.gc(s, np.round(b, 12)).round(6), atol=0.51)
+        np.testing.assert_allclose(found, rescored.gc(s, np.round(b, 12)).round(6), atol=0.51)
         fractions = np.abs(s - found) % 1
         np.testing.assert_allclose(fractions, 0.5, atol=1e-4)
 
@@ -45,7 +47,7 @@ class TestRanksAmongTheBank:
         monkeypatch.setattr(globally_corrected, "MOST_SORTED", 0)
         np.testing.assert_array_equal(found, dense(given, "gc"))
         # similarities of 400 targets are within rounding of each other here and there
-        assert (np.abs(found - formulas.gc(s, b)) < 1e-4).mean() > 0.999
+        assert (np.abs(found - rescored.gc(s, b)) < 1e-4).mean() > 0.999
         ranks = np.round(s - found)
         assert {1, bank + 1} <= set(ranks.ravel().tolist())
 
@@ -59,7 +61,7 @@ class TestRanksAmongTheBank:
         assert (ties > 3).mean() > 0.5
         for most in (2**27, 0):
             monkeypatch.setattr(globally_corrected, "MOST_SORTED", most)
-            np.testing.assert_array_equal(dense(given, "gc"), formulas.gc(s, b))
+            np.testing.assert_array_equal(dense(given, "gc"), rescored.gc(s, b))
 
 
 class TestLocalScaling:
@@ -96,3 +98,46 @@ class TestMutualProximity:
         found = dense(replace(problem, bank=bank, targets=np.vstack([problem.targets, lonely])), "mp")
         positive = s[:, -1] > 0.01
         np.testing.assert_allclose(found[positive, -1], s[positive, -1], atol=1e-4)
+
+
+class TestDualSoftmax:
+    def test_scores_are_finite_and_still_corrected_at_a_low_temperature(self, problem):
+        """exp(1/0.003) is beyond any float of 32 bits."""
+        found = dense(problem, "dsl", temperature=0.003)
+        assert np.isfinite(found).all()
+        assert not np.array_equal(best(found), best(similarities(problem)[0]))
+
+    @pytest.mark.parametrize("length", [1e-3, 1.0, 1e3])
+    @pytest.mark.parametrize("temperature", [1e-4, 1e-2, 1.0])
+    def test_similarities_of_zero_rank_between_those_above_and_below(self, temperature, length):
+        """In float32, too, as hits have it."""
+        rng = np.random.default_rng(3)
+        s = (length * rng.integers(-3, 4, 40) * rng.choice([1, 1e-9], 40)).astype(np.float32)
+        offsets = (10 * length**2 * rng.normal(size=40)).astype(np.float32)
+        own = s.astype(np.float64) / temperature
+        factor = own - np.logaddexp(offsets.astype(np.float64) / temperature, own)
+        live = SimilarityTimesSoftmax(offsets, temperature, "dot")
+        found = live.scores(np.empty(0), Candidates(np.arange(40), s, None))
+        signs = np.sign(s)
+        expected = np.lexsort((signs * (np.log(np.abs(s, dtype=np.float64) + (s == 0)) + factor), signs))
+        steps = np.diff(found[expected].astype(np.float32))
+        assert (steps >= 0).all()
+        assert (steps[np.diff(signs[expected]) > 0] > 0).all()
+        assert np.ptp(found[s == 0]) == 0
+
+
+@pytest.mark.parametrize("name", ["ls", "nicdm"])
+def test_similarities_above_one_have_no_distance_and_are_refused(problem, name):
+    long = np.float32(30) * problem.targets
+    fitted = CORRECTIONS[name](k=1).fit(problem.bank, long)
+    with pytest.raises(InputError, match=r"similarities: expected at most 1.*metric cosine"):
+        fitted.query_time(long)
+
+
+def test_bank_of_another_kind_than_the_targets_is_refused_where_both_are_counted():
+    """Texts are nearer to each other than any is to its image."""
+    rng = np.random.default_rng(0)
+    bank, targets = (rng.normal(size=(60, 8)).astype(np.float32) for _ in range(2))
+    bank[:, 0], targets[:, 0] = 9, -9
+    with pytest.raises(InputError, match=r"^query bank: expected items like the targets, .* got rows that are nearer"):
+        CORRECTIONS["mp_empiric"]().fit(bank, targets)

@@ -12,7 +12,7 @@ from support.segments import unnamed
 
 import hubless
 from hubless.builder.lifecycle import create
-from hubless.builder.reindex import run as reindexing
+from hubless.builder.reindex import next_parts, run as reindexing
 from hubless.errors import (
     BundleDamaged,
     DimensionMismatch,
@@ -66,17 +66,17 @@ def test_first_run_gives_the_bytes_of_a_build_with_the_same_files(folder):
     assert unnamed(done.manifest) == unnamed(other) | {"sources.arrow": done.manifest.files["sources.arrow"]}
 
 
-@pytest.mark.parametrize(("work", "settings"), [("_added", {}), ("_carry", {"index": {"type": "hnsw"}})])
-def test_version_whose_offsets_are_not_those_of_its_correction_is_not_published(built, monkeypatch, work, settings):
+@pytest.mark.parametrize("settings", [{}, {"index": {"type": "hnsw"}}])
+def test_version_whose_offsets_are_not_those_of_its_correction_is_not_published(built, monkeypatch, settings):
     write_targets(built / "items" / "c.parquet", ["item-70"])
     jobs.rewrite(built, **settings)
-    before, make = hubless.Catalog(built / "catalog").version_ids(NAME), getattr(reindexing, work)
+    before, make = hubless.Catalog(built / "catalog").version_ids(NAME), next_parts._noted
 
-    def wrong(*given, **options):
-        draft = make(*given, **options)
-        return replace(draft, correction=replace(draft.correction, constant=draft.correction.constant + 0.5))
+    def wrong(*given):
+        correction = (made := make(*given)).correction()
+        return replace(made, correction=lambda: replace(correction, constant=correction.constant + 0.5))
 
-    monkeypatch.setattr(reindexing, work, wrong)
+    monkeypatch.setattr(next_parts, "_noted", wrong)
     with pytest.raises(BundleDamaged, match=r"nothing is published: .* offsets differ"):
         run(built)
     assert hubless.Catalog(built / "catalog").version_ids(NAME) == before

@@ -1,13 +1,10 @@
 import json
-import shutil
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support import printed, small
-
-import hubless
+from support import small
 
 
 @pytest.fixture(scope="session")
@@ -43,19 +40,3 @@ def template(tmp_path_factory):
     for data in (0, 0):
         small.build_full(catalog, correction="sn", data=data)
     return catalog
-
-
-@pytest.fixture(scope="session")
-def _printed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("printed")
-    printed.write_files(folder)
-    for index in ("flat", "hnsw"):
-        given = (folder / "catalog", "things", folder / "targets.npy", folder / "bank.npy")
-        hubless.build(*given, payload=folder / "payload.csv", index=index)
-    return folder
-
-
-@pytest.fixture
-def prepared(_printed, tmp_path):
-    """A folder with all that the commands of support/printed.py read, and a collection of two versions."""
-    return shutil.copytree(_printed, tmp_path / "prepared")

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from support import small
 from support.files import write_npy
-from support.size import DATABASES, LAB, LIBRARY, ROOT, tracked
+from support.size import RINGS, ROOT, code, tracked
 
 from hubless.cli import application
 from hubless.errors import how_to_install
@@ -115,16 +115,24 @@ def test_option_that_an_error_names_is_taken_by_the_command_that_names_it(run, t
         assert "values of one type" not in run(command, *words).err
 
 
+PROJECTS = [tomllib.loads((ROOT / path).read_text("utf-8"))["project"] for path in tracked("*pyproject.toml")]
+COMMANDS = {
+    entry.partition(":")[0].replace(".", "/") + ".py"
+    for project in PROJECTS
+    for entry in project.get("entry-points", {}).get("hubless.commands", {}).values()
+}
+"""Modules of rings that are commands: like `cli/`, they name options of their own."""
+
+
 def test_options_that_the_library_names_are_those_of_a_command_beside_them():
-    for path in tracked(*(f"{ring}/*.py" for ring in (LIBRARY, DATABASES, LAB))):
-        if "cli" not in path.parts:
+    for path in code(*(RINGS[ring] for ring in ("library", "databases", "lab"))):
+        if "cli" not in path.parts and "/".join(path.parts[-2:]) not in COMMANDS:
             nodes = ast.walk(ast.parse((ROOT / path).read_text("utf-8")))
             texts = "\n".join(str(each.value) for each in nodes if isinstance(each, ast.Constant))
             for command, option in re.findall(r"(?:\bhubless ([a-z]+) |[ (`;])(--[a-z][a-z-]+)", texts):
                 assert option in [each for one in application._command(command).params for each in one.opts]
 
 
-PROJECTS = [tomllib.loads((ROOT / path).read_text("utf-8"))["project"] for path in tracked("*pyproject.toml")]
 EXTRAS = [
     (project["name"], *extra) for project in PROJECTS for extra in project.get("optional-dependencies", {}).items()
 ]

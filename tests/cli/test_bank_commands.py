@@ -1,27 +1,12 @@
 import numpy as np
 import pytest
 from support import catalogs
-from support.hubs import foreign, pairs
+from support.hubs import pairs
 from support.printed import COUNT, write_sample
 
 import hubless
 from hubless.errors import InputError, UnknownField
 from hubless.store.query_sample import read_sample
-
-
-@pytest.fixture
-def on(prepared):
-    return "--catalog", prepared / "catalog", "--collection", "things"
-
-
-def test_show_tells_counts_and_clients(run, prepared):
-    shown = run("bank", "show", "--queries", prepared / "live" / "things", "--json").json
-    assert (shown["queries"], shown["asked"], shown["files"]) == (COUNT, COUNT, 1)
-    assert shown["clients"] == {"shop": 0.5, "phone": 0.5}
-    assert shown["begins"] < shown["ends"]
-    printed = run("bank", "show", "--queries", prepared / "live" / "things").out
-    assert "shop" in printed
-    assert "50.0 %" in printed
 
 
 @pytest.fixture
@@ -98,30 +83,7 @@ def test_bank_that_cannot_be_made_is_refused_by_name(build, prepared, more, told
     assert told in ended.err
 
 
-def test_check_of_a_good_bank_is_0_and_of_a_bad_one_4(run, prepared, on, tmp_path):
-    live = ("--live-queries", prepared / "queries.npy")
-    good = run("bank", "check", "--bank", prepared / "bank.npy", *live, *on)
-    assert (good.code, "The bank is good." in good.out) == (0, True)
-    np.save(tmp_path / "foreign.npy", foreign())
-    bad = run("bank", "check", "--bank", tmp_path / "foreign.npy", *live, *on, "--json")
-    assert bad.code == 4
-    assert bad.json["good"] is False
-    assert bad.json["against"]
-    printed = run("bank", "check", "--bank", tmp_path / "foreign.npy", *live, *on)
-    assert "Do not publish" in printed.out
-
-
-def test_forget_deletes_those_of_a_client_or_all(run, prepared):
-    home = prepared / "live" / "things"
-    assert run("bank", "forget", "--queries", home, "--client", "shop").out == "queries and clicks deleted: 150\n"
-    assert run("bank", "show", "--queries", home, "--json").json["clients"] == {"phone": 1.0}
-    assert run("bank", "forget", "--queries", home, "--all", "--json").json == {"deleted": 150}
-    ended = run("bank", "show", "--queries", home)
-    assert ended.code == 1
-    assert "one without queries" in ended.err
-
-
-def test_build_makes_a_bank_of_the_payload(run, tmp_path):
+def test_build_makes_a_bank_of_the_payload(tmp_path):
     data, encoder = catalogs.words(), catalogs.encoder()
     payload = [{"title": " ".join(catalogs.words_of(row)), "year": row} for row in range(len(data.ids))]
     given = {"ids": data.ids, "payload": payload, "encoder": encoder}
@@ -131,18 +93,7 @@ def test_build_makes_a_bank_of_the_payload(run, tmp_path):
     index = hubless.Index("auto", "cosine").fit("payload:title", data.targets, **given)
     np.testing.assert_array_equal(index.offsets, hubless.open(tmp_path, "words").offsets)
     assert made.bank.among_targets == 0
-    told = run(
-        "bank", "check", "--bank", "payload:title", "--catalog", tmp_path, "--collection", "words", "--json"
-    ).json
-    assert (told["chosen"], told["record"]["queries"]) == (None, made.bank.queries)  # texts are no live queries
     with pytest.raises(UnknownField, match="query bank: expected columns of the payload: title, year, got name"):
         hubless.build(tmp_path, "words", data.targets, "payload:title,name", **given)
     with pytest.raises(InputError, match="payload column year: expected texts, got int64"):
         hubless.build(tmp_path, "words", data.targets, "payload:year", **given)
-
-
-def test_check_of_live_queries_holds_some_out(run, prepared, on):
-    told = run("bank", "check", "--bank", prepared / "live" / "things", *on, "--json").json
-    assert told["chosen"]["queries"] == COUNT / 3
-    assert told["thinned"].startswith(f"{told['record']['queries']} of {2 * COUNT // 3} queries of the bank are left")
-    assert "queries of the bank are left" in run("bank", "check", "--bank", prepared / "live" / "things", *on).out

@@ -1,6 +1,7 @@
 """`nnn` and `csls` by a Faiss index over the bank, and what is said about what it finds."""
 
 import json
+from dataclasses import replace
 
 import faiss
 import numpy as np
@@ -11,7 +12,7 @@ from support.problems import with_hubs
 import hubless
 from hubless import CORRECTIONS, Index
 from hubless.corrections import registered
-from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, LEAST_INDEXED
+from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, LEAST_INDEXED, index_of
 from hubless.errors import InputError
 from hubless.measures.by_content import by_content
 from hubless.vectors.sources import ArrayVectors
@@ -70,6 +71,15 @@ def test_offsets_are_those_of_faiss_own_index_with_the_search_parameter_of_the_d
 
 def test_few_lists_are_searched_where_few_hold_the_nearest():
     assert fit("csls", bank_index="ivf").details["nprobe"] < 76
+
+
+def test_lists_that_hold_too_few_give_the_mean_of_what_they_hold():
+    bank, targets = ArrayVectors(PROBLEM.bank, "bank"), ArrayVectors(PROBLEM.targets, "targets")
+    made = replace(index_of(bank, targets, "ivf", 16), searched=1)
+    found = made.top_k(PROBLEM.targets, 500)
+    there = found > np.finfo(np.float32).min
+    assert not there.all()
+    np.testing.assert_allclose(made.top_k_mean(targets, 500), found.mean(axis=1, where=there), rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", BANK_INDEXES)
@@ -134,11 +144,3 @@ def test_stored_index_that_is_damaged_is_refused_before_it_corrects(damage):
     expected = "an index over 2000 bank queries, of 3000" if damage == "of another bank" else "read error"
     with pytest.raises((RuntimeError, ValueError), match=expected):
         registered("nnn").fitted.from_state(found.state() | {"index": packed}, found.details)
-
-
-def test_tune_tries_it_as_any_other_parameter():
-    right = np.arange(300)
-    queries = PROBLEM.targets + 0.1 * np.random.default_rng(1).normal(size=PROBLEM.targets.shape).astype(np.float32)
-    grid = {"csls": {"bank_index": ["flat", "ivf"]}}
-    found = hubless.tune(queries, PROBLEM.targets, right, metric="dot", query_bank=PROBLEM.bank, grids=grid, seeds=1)
-    assert [row.label for row in found.candidates] == ["none", "csls bank_index=flat", "csls bank_index=ivf"]

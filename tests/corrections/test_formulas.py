@@ -10,9 +10,9 @@ from support.rankings import best, dense, similarities
 
 import hubless
 from hubless import CORRECTIONS
+from hubless.corrections import single_query
 from hubless.corrections.gated.dual_dis import GatedFactors
 from hubless.corrections.query_time import Candidates
-from hubless_lab.rescorers.dual_softmax_loss import SimilarityTimesSoftmax
 
 
 @pytest.mark.parametrize("weight", [0, 0.5, 1.5])
@@ -39,7 +39,7 @@ def test_cent_ranks_as_if_each_side_were_centred_by_its_own_mean():
 class TestLowTemperature:
     """exp(1/0.003) is beyond any float of 32 bits, exp(4/0.003) beyond one of 64."""
 
-    @pytest.mark.parametrize("name", ["dis", "dsl", "sinkhorn"])
+    @pytest.mark.parametrize("name", ["dis", "sinkhorn"])
     def test_scores_are_finite_and_still_corrected(self, problem, name):
         found = dense(problem, name, temperature=0.003)
         assert np.isfinite(found).all()
@@ -74,7 +74,7 @@ class TestTail:
 
     @pytest.mark.parametrize("length", [1e-3, 1.0, 1e3])
     @pytest.mark.parametrize("temperature", [1e-4, 1e-2, 1.0])
-    @pytest.mark.parametrize("gates", [None, (True, False), (False, True)])
+    @pytest.mark.parametrize("gates", [(True, False), (False, True)])
     def test_similarities_of_zero_rank_between_those_above_and_below_at_any_temperature(
         self, gates, temperature, length
     ):
@@ -83,12 +83,8 @@ class TestTail:
         s = (length * rng.integers(-3, 4, 40) * rng.choice([1, 1e-9], 40)).astype(np.float32)
         offsets = (10 * length**2 * rng.normal(size=(2, 40))).astype(np.float32)
         own, z = s.astype(np.float64) / temperature, offsets.astype(np.float64) / temperature
-        if gates is None:
-            live = SimilarityTimesSoftmax(offsets[0], temperature, "dot")
-            factor = own - np.logaddexp(z[0], own)
-        else:
-            live = GatedFactors(offsets, np.repeat(gates, 40).reshape(2, 40), (temperature, temperature), "dot")
-            factor = own - z[gates.index(True)]
+        live = GatedFactors(offsets, np.repeat(gates, 40).reshape(2, 40), (temperature, temperature), "dot")
+        factor = own - z[gates.index(True)]
         found = live.scores(np.empty(0), Candidates(np.arange(40), s, None))
         signs = np.sign(s)
         expected = np.lexsort((signs * (np.log(np.abs(s, dtype=np.float64) + (s == 0)) + factor), signs))
@@ -159,3 +155,12 @@ class TestGateOnTargets:
         near, far = problem.bank[:1], -problem.bank.mean(axis=0, keepdims=True)
         assert fitted.offsets(near)[0] != 0
         assert fitted.offsets(far)[0] == 0
+
+
+def test_sample_of_the_targets_stands_for_all_of_them_in_each_step_of_sinkhorn(monkeypatch):
+    exact, sampled = CORRECTIONS["sinkhorn"](0.3, iterations=4), []
+    problem = with_hubs(targets=400, bank=60)
+    for most in (400, 200):
+        monkeypatch.setattr(single_query, "_FIT_SAMPLE", most)
+        sampled.append(exact.fit(problem.bank, problem.targets).steps.mean(axis=1))
+    np.testing.assert_allclose(*sampled, atol=0.2)

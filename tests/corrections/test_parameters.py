@@ -98,23 +98,6 @@ def test_auto_temperatures_are_found_for_either_bank(problem, name):
     assert details["target_temperature"] != alone
 
 
-@pytest.mark.parametrize("name", ["ls", "nicdm"])
-def test_similarities_above_one_have_no_distance_and_are_refused(problem, name):
-    long = np.float32(30) * problem.targets
-    fitted = CORRECTIONS[name](k=1).fit(problem.bank, long)
-    with pytest.raises(InputError, match=r"similarities: expected at most 1.*metric cosine"):
-        fitted.query_time(long)
-
-
-def test_bank_of_another_kind_than_the_targets_is_refused_where_both_are_counted():
-    """Texts are nearer to each other than any is to its image."""
-    rng = np.random.default_rng(0)
-    bank, targets = (rng.normal(size=(60, 8)).astype(np.float32) for _ in range(2))
-    bank[:, 0], targets[:, 0] = 9, -9
-    with pytest.raises(InputError, match=r"^query bank: expected items like the targets, .* got rows that are nearer"):
-        CORRECTIONS["mp_empiric"]().fit(bank, targets)
-
-
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
@@ -122,8 +105,6 @@ def test_bank_of_another_kind_than_the_targets_is_refused_where_both_are_counted
         ("csls", {"k": np.uint8(5)}),
         ("sn", {"iterations": np.int32(3), "temperature": np.float64(0.1)}),
         ("is", {"perplexity": np.float32(30)}),
-        ("ls", {"k": np.int64(5)}),
-        ("mp", {"k": np.int64(5)}),
     ],
 )
 def test_numbers_of_numpy_are_taken_and_told_as_json(name, parameters):

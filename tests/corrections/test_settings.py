@@ -3,12 +3,10 @@
 At one setting two methods can rank alike. So the last test checks that these tell the methods apart.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from support import formulas
-from support.rankings import dense, similarities
+from support.rankings import dense, longer, ranks_by, similarities
 
 TEMPERATURES = (0.01, 0.05, 1)
 DEPTHS = (1, 4, 10)
@@ -19,11 +17,7 @@ def given(request, problem):
     """Under metric dot, lengths are from 0.5 to 3, and with them the similarities."""
     if request.param == "cosine":
         return problem
-    rng = np.random.default_rng(2)
-    longer = {
-        name: rows * rng.uniform(0.5, 3, size=(len(rows), 1)).astype(np.float32) for name, rows in vars(problem).items()
-    }
-    return replace(problem, **longer)
+    return longer(problem)
 
 
 def check(problem, formula, name, tolerance=2e-5, **parameters):
@@ -32,15 +26,6 @@ def check(problem, formula, name, tolerance=2e-5, **parameters):
     found = dense(problem, name, **parameters)
     difference = found - expected
     np.testing.assert_allclose(difference, np.broadcast_to(difference[:, :1], found.shape), atol=tolerance)
-
-
-def ranks(problem, formula, name, tolerance=1e-6, **parameters):
-    """All targets stand in the order of the formula, but for ties."""
-    expected = formula(*similarities(problem))
-    order = np.argsort(-dense(problem, name, candidates=None, **parameters), axis=1, kind="stable")
-    in_order = np.take_along_axis(expected, order, axis=1)
-    assert (np.diff(in_order, axis=1) <= tolerance).all()
-    assert (np.diff(expected, axis=1) > tolerance).any()
 
 
 @pytest.mark.parametrize("k", [*DEPTHS, 90])
@@ -80,55 +65,10 @@ class TestSoftmaxes:
     @pytest.mark.parametrize("k", DEPTHS)
     def test_dynamic_inverted_softmax_with_either_gate(self, given, temperature, k):
         named = {"temperature": temperature, "k": k}
-        ranks(given, lambda s, b, v: formulas.dis(s, b, temperature, k), "dis", **named)
-        ranks(given, lambda s, b, v: formulas.dis_of_targets(s, b, temperature, k), "dis", gate="target", **named)
-
-    def test_dual_softmax(self, given, temperature):
-        def logarithm(s, b, v):
-            """With its sign: the product itself is below any float at a small temperature."""
-            own = s / temperature
-            size = np.log(np.abs(s)) + own - np.logaddexp(np.logaddexp.reduce(b / temperature, axis=0), own)
-            return np.where(s > 0, 1e4 + size, -1e4 - size)
-
-        ranks(given, logarithm, "dsl", tolerance=1e-3, temperature=temperature)
+        ranks_by(given, lambda s, b, v: formulas.dis(s, b, temperature, k), "dis", **named)
+        ranks_by(given, lambda s, b, v: formulas.dis_of_targets(s, b, temperature, k), "dis", gate="target", **named)
 
     @pytest.mark.parametrize("steps", DEPTHS)
     def test_single_query_sinkhorn_under_either_metric(self, given, temperature, steps):
         formula = lambda s, b, v: formulas.sinkhorn(s, b, temperature, steps)  # noqa: E731
-        ranks(given, formula, "sinkhorn", tolerance=2e-5, temperature=temperature, iterations=steps)
-
-
-@pytest.mark.parametrize("k", DEPTHS)
-class TestScaledDistances:
-    def test_local_scaling(self, problem, k):
-        """The exponential rounds to 0 for far targets: its argument, which ranks alike."""
-
-        def argument(s, b, v):
-            return -((1 - s) ** 2) / np.sort(1 - b, axis=0)[k - 1]
-
-        ranks(problem, argument, "ls", tolerance=1e-5, k=k)
-
-    def test_contextual_dissimilarity(self, problem, k):
-        ranks(problem, lambda s, b, v: formulas.nicdm(s, b, k), "nicdm", tolerance=1e-5, k=k)
-
-
-@pytest.mark.parametrize("k", [4, 10, None])
-def test_mutual_proximity(given, k):
-    def best(s, b, v):
-        expected = formulas.mp(s, b, k)
-        return np.where(expected > np.sort(expected, axis=1)[:, [-100]], expected, -np.inf)
-
-    expected = best(*similarities(given))
-    order = np.argsort(-dense(given, "mp", candidates=None, k=k), axis=1, kind="stable")[:, :60]
-    assert (np.diff(np.take_along_axis(expected, order, axis=1), axis=1) <= 1e-4).all()
-
-
-def test_mutual_proximity_by_counting_among_items_of_the_targets_kind(given):
-    """Where as many rows are further, the similarity decides."""
-    problem = replace(given, bank=given.target_bank)
-    among = problem.queries.astype(np.float64) @ problem.bank.T.astype(np.float64)
-
-    def formula(s, b, v):
-        return formulas.mp_empiric(s, b, among) + 1e-6 * s
-
-    ranks(problem, formula, "mp_empiric", tolerance=1e-7)
+        ranks_by(given, formula, "sinkhorn", tolerance=2e-5, temperature=temperature, iterations=steps)

@@ -47,28 +47,28 @@ def test_workflow_is_one_that_the_forge_reads(path):
 
 def test_every_command_that_tests_something_is_run_by_a_workflow():
     recipes = re.findall(r"(?m)^([a-z-]+):.*## .*((?:\n\t.*)+)", (ROOT / "Makefile").read_text("utf-8"))
-    testing = {
-        name for name, recipe in recipes if re.search("PYTEST|-m pytest|--strict|support.simulate|pip-audit", recipe)
-    }
+    tests = "PYTEST|-m pytest|--strict|support.simulate|-m mutants|pip-audit"
+    testing = {name for name, recipe in recipes if re.search(tests, recipe)}
     daily = set(read(ROOT / ".github" / "workflows" / "daily.yml")["jobs"]["daily"]["strategy"]["matrix"]["target"])
     assert {"test", "test-all", "docs", "stores", "simulate"} < testing
-    assert testing == {"test", *daily, *TOUCHED["TOUCHES"]}
+    assert testing == {"test", "rings", *daily, *TOUCHED["TOUCHES"]}
 
 
 @pytest.mark.parametrize(
-    ("file", "targets", "node"),
+    ("file", "targets", "node", "rings"),
     [
-        ("docs/cli.md", ["docs", "extras"], []),
-        ("engines/milvus/pyproject.toml", ["milvus"], []),
-        ("databases/tests/conftest.py", ["stores"], []),
-        ("clients/mcp/README.md", ["mcp"], []),
-        ("clients/python/hubless_client/client.py", list(TOUCHED["ADAPTERS"]), []),
-        ("clients/typescript/src/index.ts", [], list(TOUCHED["NODES"])),
-        ("indexer/hubless/errors.py", [], []),
-        (None, list(TOUCHED["TOUCHES"]), list(TOUCHED["NODES"])),
+        ("docs/cli.md", ["docs", "extras"], [], "docs"),
+        ("engines/milvus/pyproject.toml", ["milvus"], [], "engines/milvus docker docs"),
+        ("databases/tests/conftest.py", ["stores"], [], "databases docker docs"),
+        ("clients/mcp/README.md", ["mcp"], [], "clients docs"),
+        ("clients/python/hubless_client/client.py", list(TOUCHED["ADAPTERS"]), [], "clients docs"),
+        ("clients/typescript/src/index.ts", [], list(TOUCHED["NODES"]), "clients docs"),
+        ("indexer/hubless/errors.py", [], [], " ".join(TOUCHED["RINGS"])),
+        ("tests/knn/test_kinds.py", [], [], ""),
+        (None, list(TOUCHED["TOUCHES"]), list(TOUCHED["NODES"]), " ".join(TOUCHED["RINGS"])),
     ],
 )
-def test_commit_runs_what_it_touches_and_everything_after_an_unknown_one(tmp_path, file, targets, node):
+def test_commit_runs_what_it_touches_and_everything_after_an_unknown_one(tmp_path, file, targets, node, rings):
     def run(*command):
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
 
@@ -79,10 +79,15 @@ def test_commit_runs_what_it_touches_and_everything_after_an_unknown_one(tmp_pat
         run("git", "add", ".")
     empty = run("git", "hash-object", "-t", "tree", "-w", "/dev/null").strip()
     told = run(ROOT / ".ci" / "touched.py", "0" * 40 if file is None else empty)
-    assert told == f"targets={json.dumps(targets)}\nnode={json.dumps(node)}\n"
+    assert told == f"targets={json.dumps(targets)}\nnode={json.dumps(node)}\nrings={rings}\n"
 
 
-@pytest.mark.parametrize("place", sorted({*sum(TOUCHED["TOUCHES"].values(), ()), *TOUCHED["TYPESCRIPT"]}))
+@pytest.mark.parametrize(
+    "place",
+    sorted(
+        {*sum([*TOUCHED["TOUCHES"].values(), *TOUCHED["RINGS"].values()], TOUCHED["INNER"]), *TOUCHED["TYPESCRIPT"]}
+    ),
+)
 def test_place_that_a_workflow_looks_at_is_there(place):
     assert (ROOT / place).exists()
 
@@ -92,3 +97,9 @@ def test_template_asks_for_something(path):
     template = read(path)
     assert {"name", "description", "body"} <= set(template)
     assert any(each["type"] == "textarea" for each in template["body"])
+
+
+def test_every_folder_of_tests_is_of_a_ring_that_a_workflow_runs():
+    folders = {str(path.relative_to(ROOT).parent) for path in (*ROOT.glob("*/tests"), *ROOT.glob("*/*/tests"))}
+    outside = {"engines/ray", *(f"clients/{name}" for name in TOUCHED["ADAPTERS"])}
+    assert folders - outside == set(TOUCHED["RINGS"])

@@ -1,13 +1,16 @@
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from hubless.errors import NotFinite
 from hubless.knn.augment import folded_queries
 from hubless.search.bitmap import Bitmap
 from hubless.search.segments.memory import FEWEST_GONE, GrowingRows, Memory, MemoryIds, NewTargets
 from hubless.search.segments.segment import SegmentView
-from hubless.search.segments.targets import Targets
+from hubless.search.segments.targets import UNWRITTEN, Targets
 
 DIM = 4
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -134,13 +137,27 @@ def test_best_of_some_rows_are_those_of_a_sort(share):
     np.testing.assert_allclose(scores, np.take_along_axis(exact, expected, axis=1), rtol=1e-4, atol=1e-6)
 
 
+def test_score_that_leaves_float32_is_refused_where_others_are_hidden():
+    vectors = np.zeros((8, DIM), np.float32)
+    vectors[:, 0] = [1, 2, -9, 1, 1, 1, 1, 1]
+    index = nothing().with_more(replace(new(LETTERS, 0), vectors=vectors)).segment.index
+    with np.errstate(over="ignore"), pytest.raises(NotFinite):
+        index.find(folded_queries(np.array([[1e38, 0, 0, 0]], np.float32), 0.0), 2, None, Bitmap(np.arange(8) > 0))
+
+
+def test_rank_after_a_write_is_above_those_that_follow_it():
+    stamps = np.array([[9, 9], [UNWRITTEN, UNWRITTEN + 1]])
+    targets = Targets.of([nothing().segment], DIM).with_more(replace(new("ab", 9), stamps=stamps))
+    assert [targets.next_rank(seq) - UNWRITTEN for seq in (8, 9)] == [0, 2]
+
+
 def test_replacing_one_target_again_and_again_copies_the_others_rarely():
     memory = nothing()
     targets = Targets.of([memory.segment], DIM).with_more(new(LETTERS, 0))
     memories, most = set(), 0
     for turn in range(3000):
         targets = targets.without(targets.ids.rows(["a"])).with_more(new("a", 8 + turn))
-        memories.add(targets.memory.segment.index.folded.rows.__array_interface__["data"][0])
+        memories.add(targets.memory.segment.index.folded.__array_interface__["data"][0])
         most = max(most, len(targets.written.segment))
     assert len(memories) < 25
     assert most < FEWEST_GONE + 20

@@ -20,16 +20,10 @@ PARAMETERS = {
     "cent": {"weight": 1.0},
     "dis": {"temperature": TAU, "k": 2},
     "dual_dis": {"query_temperature": TAU, "target_temperature": OTHER, "k": 2},
-    "gc": {},
-    "dsl": {"temperature": TAU},
     "sinkhorn": {"temperature": TAU, "iterations": 4},
-    "ls": {"k": 5},
-    "nicdm": {"k": 5},
-    "mp": {"k": None},
-    "mp_empiric": {},
     "dissimlocal": {"k": 5},
 }
-"""Of all corrections."""
+"""Of all corrections of this ring."""
 TAKE_TARGETS = {"dbsn", "dual_is", "dual_dis"}
 """Those that are given a target bank."""
 
@@ -52,7 +46,6 @@ def scores(name, problem, details=None):
     """Scores (m, n) that a correction ranks by; `details` of its fit are for `auto`."""
     sides = problem.queries, problem.bank, problem.target_bank
     s, b, v = (similarities(rows, problem.targets) for rows in sides)
-    near, near_bank = (1 - np.sqrt(-2 * each) for each in (s, b))  # formulas take 1 − s for a distance
     columns = np.concatenate([b, similarities(problem.bank, problem.target_bank)], axis=1)
     both, known = (TAU, OTHER), PARAMETERS[name]
     found = {
@@ -68,13 +61,7 @@ def scores(name, problem, details=None):
         "cent": lambda: s - b.mean(axis=0),
         "dis": lambda: formulas.dis(s, b, TAU, known["k"]),
         "dual_dis": lambda: dual_dis(s, b, v, both, known["k"]),
-        "gc": lambda: formulas.gc(s, b),
-        "dsl": lambda: formulas.dsl(s, b, TAU) * np.exp(s / TAU) / s,
         "sinkhorn": lambda: formulas.sinkhorn(s, b, TAU, known["iterations"]),
-        "ls": lambda: formulas.ls(near, near_bank, known["k"]),
-        "nicdm": lambda: formulas.nicdm(near, near_bank, known["k"]),
-        "mp": lambda: formulas.mp(near, near_bank),
-        "mp_empiric": lambda: mp_empiric(s, b, similarities(problem.queries, problem.bank)),
         "dissimlocal": lambda: dissimlocal(s, b, problem, known["k"]),
     }
     return found[name]()
@@ -90,12 +77,6 @@ def dual_dis(s, b, v, temperatures, k):
         [corrected[0] + corrected[1], corrected[0] + s / first, corrected[1] + s / second],
         s,
     )
-
-
-def mp_empiric(s, b, of_queries):
-    """The share of the bank that is further from both than they are apart; the nearer target wins a tie."""
-    further = (of_queries[:, np.newaxis] < s[:, :, np.newaxis]) & (s[:, :, np.newaxis] > b.T)
-    return further.mean(axis=2) + 1e-3 * s / (1 + np.abs(s)) / len(b)
 
 
 def dissimlocal(s, b, problem, k):

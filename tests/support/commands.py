@@ -1,11 +1,14 @@
-"""The fixture `run`: commands in this process."""
+"""The fixture `run`, commands in this process, and `prepared`, a folder of what they read."""
 
 import json
+import shutil
 import sys
 from typing import NamedTuple
 
 import pytest
+from support import printed
 
+import hubless
 from hubless.cli.application import main
 
 
@@ -41,3 +44,19 @@ def run(monkeypatch, capsys):
         return Ended(ended.value.code or 0, printed.out, printed.err)
 
     return run_command
+
+
+@pytest.fixture(scope="session")
+def _printed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("printed")
+    printed.write_files(folder)
+    for index in ("flat", "hnsw"):
+        given = (folder / "catalog", "things", folder / "targets.npy", folder / "bank.npy")
+        hubless.build(*given, payload=folder / "payload.csv", index=index)
+    return folder
+
+
+@pytest.fixture
+def prepared(_printed, tmp_path):
+    """A folder with all that the commands of support/printed.py read, and a collection of two versions."""
+    return shutil.copytree(_printed, tmp_path / "prepared")

@@ -5,6 +5,8 @@ It comes out at T = 1 and 4 steps. Its DSL scores are shown after one more softm
 """
 
 import numpy as np
+from support.problems import Problem
+from support.rankings import dense
 
 RAW = np.array(
     [
@@ -21,3 +23,18 @@ SINKHORN = [
     [0.2458, 0.2533, 0.2542, 0.2467],
     [0.2507, 0.2368, 0.2471, 0.2654],
 ]
+
+
+def figure_scores(name, **parameters):
+    queries, targets = np.eye(4, dtype=np.float32), RAW.T.astype(np.float32)
+    rows = []
+    for live in range(4):
+        others = np.delete(queries, live, axis=0)
+        problem = Problem(targets, others, targets, queries[live : live + 1])
+        rows.append(dense(problem, name, temperature=1.0, **parameters)[0])
+    return np.array(rows, np.float64)
+
+
+def softmax(exponents):
+    weights = np.exp(exponents)
+    return weights / weights.sum(axis=1, keepdims=True)

@@ -6,7 +6,6 @@ gives scores (m, n) to rank by.
 
 import numpy as np
 from scipy.special import logsumexp
-from scipy.stats import norm
 
 
 def inverted_softmax(s, b, temperature):
@@ -58,18 +57,6 @@ def dual_dis(s, b, v, temperatures, k):
     return factors[0] * factors[1]
 
 
-def gc(s, b):
-    """Ranks by counting, one query and one target at a time."""
-    above = (b[np.newaxis] > s[:, np.newaxis]).sum(axis=1)
-    tied = (b[np.newaxis] == s[:, np.newaxis]).sum(axis=1)
-    return -((1 + above + tied / 2) - s)
-
-
-def dsl(s, b, temperature):
-    own = np.exp(s / temperature)
-    return s * own / (np.exp(b / temperature).sum(axis=0) + own)
-
-
 def sinkhorn(s, b, temperature, steps):
     """The paper's two equations on [bank; query] × targets, one query at a time; its row of the matrix."""
     rows = []
@@ -82,25 +69,6 @@ def sinkhorn(s, b, temperature, steps):
     return np.array(rows)
 
 
-def ls(s, b, k):
-    """With the query's own radius, over all targets."""
-    of_targets, of_queries = np.sort(1 - b, axis=0)[k - 1], np.sort(1 - s, axis=1)[:, [k - 1]]
-    return -(1 - np.exp(-((1 - s) ** 2) / (of_queries * of_targets)))
-
-
-def nicdm(s, b, k):
-    of_targets = np.sort(1 - b, axis=0)[:k].mean(axis=0)
-    of_queries = np.sort(1 - s, axis=1)[:, :k].mean(axis=1, keepdims=True)
-    return -(1 - s) / np.sqrt(of_queries * of_targets)
-
-
-def mp(s, b, k=None):
-    """In distances, as the paper has it; the logarithm, as the product is 1 for more than one target."""
-    distances, of_bank = 1 - s, np.sort(1 - b, axis=0)[:k]
-    further = norm.logsf(distances, distances.mean(axis=1, keepdims=True), distances.std(axis=1, keepdims=True))
-    return further + norm.logsf(distances, of_bank.mean(axis=0), of_bank.std(axis=0))
-
-
 def dissimlocal(queries, targets, bank, k):
     """Squared distances, |q−t|² − |t−c(t)|², c(t) the mean of the k bank queries of largest s."""
     scores = np.empty((len(queries), len(targets)))
@@ -108,10 +76,3 @@ def dissimlocal(queries, targets, bank, k):
         centre = bank[np.argsort(-(bank @ target), kind="stable")[:k]].mean(axis=0)
         scores[:, column] = -(((queries - target) ** 2).sum(axis=1) - ((target - centre) ** 2).sum()) / 2
     return scores
-
-
-def mp_empiric(s, b, of_queries):
-    """One query and one target at a time; `of_queries` (m, b) are similarities of queries and bank."""
-    return np.array(
-        [[((to < x) & (b[:, j] < x)).mean() for j, x in enumerate(row)] for row, to in zip(s, of_queries, strict=True)]
-    )

@@ -13,6 +13,7 @@ import re
 import subprocess
 import token
 import tokenize
+import tomllib
 from pathlib import Path
 
 import click
@@ -25,10 +26,19 @@ from hubless.cli.application import app
 from hubless_service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-LIBRARY, SERVICE, DATABASES = "indexer/hubless", "service/hubless_service", "databases/hubless_databases"
-ENCODERS, LAB, DEMO = "encoders/hubless_encoders", "lab/hubless_lab", "lab/hubless_demo"
-OBJECTS, RAY = "objects/hubless_objects", "engines/ray/hubless_ray"
-RINGS = (LIBRARY, SERVICE, DATABASES, ENCODERS, LAB, DEMO, OBJECTS, RAY)
+LIBRARY = "indexer/hubless"
+RINGS = {
+    "library": LIBRARY,
+    "service": "service",
+    "databases": "databases",
+    "encoders": "encoders",
+    "lab": "lab",
+    "objects": "objects",
+    "ray": "engines/ray",
+}
+"""The folder of each. Its tests are in the folder's `tests/`, those of the inner two in that of the root."""
+BESIDE = {"clients": "clients", "docker": "docker", "docs": "docs", "milvus": "engines/milvus"}
+"""They call what they share with the library by the names that it has there."""
 COUNTED = {token.NAME, token.OP, token.NUMBER, token.STRING}
 WAYS = {
     "query": [["--vectors", "q.npy"]],
@@ -65,12 +75,31 @@ def tokens(source):
     return count
 
 
+def code(*folders):
+    """Return what ships: all files of Python but tests."""
+    return [file for file in tracked(*(f"{folder}/*.py" for folder in folders)) if "tests" not in file.parts]
+
+
+def tokens_in(files):
+    return sum(tokens((ROOT / file).read_text("utf-8")) for file in files)
+
+
 def tokens_of(folder):
-    return sum(tokens((ROOT / file).read_text("utf-8")) for file in tracked(f"{folder}/*.py"))
+    return tokens_in(tracked(f"{folder}/*.py"))
 
 
-def words():
-    return sum(len((ROOT / page).read_text("utf-8").split()) for page in tracked("docs/*.md"))
+def kernel():
+    """Return the files of the rooms that, by the contract of imports, know nothing of collections."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    [contract] = [each for each in contracts if each["name"].startswith("The kernel knows nothing")]
+    rooms = tuple(f"indexer/{name.replace('.', '/')}" for name in contract["source_modules"])
+    return [
+        file for file in code(LIBRARY) if str(file).startswith(tuple(f"{room}{end}" for room in rooms for end in "/."))
+    ]
+
+
+def words(*pages):
+    return sum(len((ROOT / page).read_text("utf-8").split()) for page in tracked(*pages))
 
 
 def commands(group, before=()):
@@ -112,7 +141,7 @@ def settable(called, command):
 def entries():
     """Return how many files and folders each package has, without its `__init__`."""
     rooms = collections.defaultdict(set)
-    for file in tracked(*(f"{ring}/*.py" for ring in RINGS)):
+    for file in code(*RINGS.values()):
         for depth in range(2, len(file.parts)):
             rooms["/".join(file.parts[:depth])].add(file.parts[depth])
     return {room: len(names - {"__init__.py", "__main__.py"}) for room, names in rooms.items()}
@@ -133,7 +162,7 @@ def _defined(node):
 def names_twice():
     """Return the public names that stand twice in the rings: of modules, and of what modules define."""
     modules, defined = collections.Counter(), collections.Counter()
-    for file in tracked(*(f"{ring}/*.py" for ring in RINGS)):
+    for file in code(*RINGS.values()):
         if file.stem in {"__init__", "__main__", "base"}:
             continue
         if file.parent.name != "cli":
@@ -154,34 +183,26 @@ def _functions(blocks):
 def complex_functions(most):
     """Return the complexity, as radon counts it, of each function of what ships and of benchmarks that has more."""
     found = {}
-    for file in tracked(*(f"{folder}/*.py" for folder in (*RINGS, "clients", "engines", "deploy", "benchmarks"))):
-        if "tests" not in file.parts:
-            for function in _functions(cc_visit((ROOT / file).read_text("utf-8"))):
-                if function.complexity > most:
-                    found[f"{file}: {function.fullname}"] = function.complexity
+    for file in code(*RINGS.values(), *BESIDE.values(), "deploy", "benchmarks"):
+        for function in _functions(cc_visit((ROOT / file).read_text("utf-8"))):
+            if function.complexity > most:
+                found[f"{file}: {function.fullname}"] = function.complexity
     return found
 
 
 def size():
     called = dict(commands(typer.main.get_command(app)))
     given = [len(options(command)) for command in called.values()]
+    counted = {ring: tokens_in(code(folder)) for ring, folder in (RINGS | BESIDE).items()}
+    inner = tokens_in(kernel())
     return {
-        "library": tokens_of(LIBRARY),
-        "service": tokens_of(SERVICE),
-        "databases": tokens_of(DATABASES),
-        "encoders": tokens_of(ENCODERS),
-        "objects": tokens_of(OBJECTS),
-        "ray": tokens_of(RAY),
-        "lab": tokens_of(LAB),
-        "demo": tokens_of(DEMO),
+        "kernel": inner,
+        "collections": counted.pop("library") - inner,
+        **counted,
         "tests": tokens_of("tests"),
-        "tests_of_databases": tokens_of("databases/tests"),
-        "tests_of_encoders": tokens_of("encoders/tests"),
-        "tests_of_objects": tokens_of("objects/tests"),
-        "tests_of_ray": tokens_of("engines/ray/tests"),
-        "tests_of_lab": tokens_of("lab/tests") - tokens_of("lab/tests/demo"),
-        "tests_of_demo": tokens_of("lab/tests/demo"),
-        "words": words(),
+        **{f"tests_of_{ring}": tokens_of(f"{(RINGS | BESIDE)[ring]}/tests") for ring in counted if ring != "service"},
+        "words": words("docs/*.md"),
+        "words_beside": words("*/docs/*.md"),
         "settings": len(Settings.model_fields),
         "knobs": sum(given) + sum(len(settable(words, command)) for words, command in called.items()),
         "options_of_a_command": max(given),

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from support.problems import with_hubs
 
+from hubless.errors import TAKEN
+
 CASE_A = Path(__file__).parents[1] / "golden" / "case_a.npz"
 
 
@@ -22,6 +24,12 @@ def pytest_configure():
 def _quick_sync(monkeypatch):
     """Nobody cuts the power in a test, and waiting for the disk takes most of the time of a small build."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture(autouse=True)
+def _no_command():
+    """Errors advise as in Python, whatever command a test before has run in this process."""
+    TAKEN.set(None)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from support.wire import ANSWER, Server
 
 from hubless_client import AsyncClient, CannotSend, Client, Retries
 
-CONTRACT = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
+CONTRACT = json.loads((Path(__file__).parents[3] / "docs" / "openapi.json").read_text())
 METHODS = {
     "collections": "GET /v1/collections",
     "collection": "GET /v1/collections/{collection}",

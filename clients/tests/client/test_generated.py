@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support import catalogs
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONTRACT = ROOT / "docs" / "openapi.json"
 PROGRAMS = ROOT / ".venv-generators" / "bin"
 VECTOR = catalogs.words().query_bank[0].tolist()

@@ -42,7 +42,7 @@ def test_errors_are_exported_in_one_tree_and_their_names_say_code_and_whether_th
         assert name == ("Api" if issubclass(kind, ApiError) else "") + camel(kind.code)
 
 
-README = (Path(__file__).parents[2] / "clients" / "python" / "README.md").read_text("utf-8")
+README = (Path(__file__).parents[2] / "python" / "README.md").read_text("utf-8")
 
 
 def test_table_of_codes_has_each_code_beside_its_base_class():

@@ -9,7 +9,7 @@ import pytest
 
 import hubless_client
 
-CONTRACT = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text("utf-8"))["components"]["schemas"]
+CONTRACT = json.loads((Path(__file__).parents[3] / "docs" / "openapi.json").read_text("utf-8"))["components"]["schemas"]
 ANSWERS = {
     "AccessInfo": "AccessAnswer",
     "BankInfo": "BankAnswer",

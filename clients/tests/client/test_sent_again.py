@@ -11,7 +11,7 @@ from support.wire import Server
 
 from hubless_client import AsyncClient, Click, Client, ConnectionFailed, Query, Retries, aupload, upload
 
-README = Path(__file__).parents[2] / "clients" / "python" / "README.md"
+README = Path(__file__).parents[2] / "python" / "README.md"
 READS = "all that read"
 POINTS = ["songs", ["x"], [[1.0]]]
 TABLE = pa.table({"id": ["x"], "vector": [[1.0]]})

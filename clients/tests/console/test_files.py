@@ -12,7 +12,7 @@ import pytest
 from support import catalogs
 from support.serving import serving_catalog
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONSOLE = ROOT / "console"
 VENDOR = CONSOLE / "vendor"
 POLICY = (

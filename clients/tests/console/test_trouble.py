@@ -118,7 +118,7 @@ def test_hostile_payload_is_text(open_page, console, hostile):
 
 
 def test_console_works_below_a_prefix(visit, server):
-    """A proxy takes the prefix off. tests/console/test_files.py follows the address without a slash."""
+    """A proxy takes the prefix off. clients/tests/console/test_files.py follows the address without a slash."""
     base = f"{server}/tools/hubless"
     page = visit()
     page.route(f"{base}/**", lambda route: route.fulfill(response=route.fetch(url=unprefixed(route.request.url))))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.server_process import served
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KEY = "key-of-the-adapters-tests"
 
 

@@ -11,7 +11,7 @@ from support.serving import serving_catalog
 
 import hubless
 
-HOME = Path(__file__).parents[2] / "clients" / "typescript"
+HOME = Path(__file__).parents[2] / "typescript"
 KEY = "key-of-the-typescript-tests"
 
 

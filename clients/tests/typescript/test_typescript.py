@@ -16,7 +16,7 @@ import pytest
 import hubless
 from hubless_client import problems
 
-HOME = Path(__file__).parents[2] / "clients" / "typescript"
+HOME = Path(__file__).parents[2] / "typescript"
 README = (HOME / "README.md").read_text("utf-8")
 PAGE = """<!doctype html><title>starts</title><script type="module">
 import {{ Client, ApiError }} from "/dist/esm/index.js";

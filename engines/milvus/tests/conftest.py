@@ -1,5 +1,11 @@
-"""The tests of `engines/milvus`, which `make setup` installs."""
+import pytest
+from support import milvus as servers
 
-from importlib.util import find_spec
+pytest_plugins = ["support.usual", "support.served"]
 
-collect_ignore_glob = [] if find_spec("hubless_milvus") else ["test_*.py"]
+
+@pytest.fixture(scope="session")
+def milvus(tmp_path_factory):
+    """A Milvus over HTTP; see `support.milvus.Double`. Tests share it, so they use names of their own."""
+    with servers.running(tmp_path_factory.mktemp("milvus")) as double:
+        yield double

@@ -1,6 +1,7 @@
 """The batch job: inputs → version, published as the current one of a collection."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.inputs.readings import read_vectors
-from hubless.builder.pipeline.draft import drafting, tell_engine
+from hubless.builder.pipeline.draft import drafting
 from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.next_version import make_current, write_version
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
@@ -185,17 +187,12 @@ def build(
             with executing(recipe.executor, staged.folder):
                 with seen.unchanged():
                     # first, so that mistakes in them are found before the long work
-                    contents.write(staged.folder)
+                    held = contents.held(staged.folder)
                     vectors = read_vectors(opened, recipe, staged.folder)
-                draft = fit_version(vectors, bench, bank_of_targets=bank_of_targets, strength=decided)
+                parts = fit_version(vectors, held, bench, bank_of_targets=bank_of_targets, strength=decided)
                 steps.step("writing")
-                records = draft.write(staged, contents, seq=seq)
-            published = staged.publish(
-                draft.manifest(contents, vectors.records, collection, staged.version, log_seq=seq, segments=records)
-            )
-        work.publish()
-        tell_engine(published)
-        return published
+                written = write_version(replace(parts, seq=seq), staged)
+            return make_current(staged, written, then=work.publish)
 
 
 def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:

@@ -14,12 +14,20 @@ from hubless.builder.banks.default_strength import unlabelled_strength
 from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.inputs.joined import joined_items
-from hubless.builder.inputs.payloads import added_payload, held_payload
+from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import read_vectors
-from hubless.builder.pipeline.compaction import needs_training, write_rebuilt
-from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, in_index, tell_engine
+from hubless.builder.pipeline.compaction import needs_training, rebuilt
+from hubless.builder.pipeline.draft import Workbench, drafting, in_index
 from hubless.builder.pipeline.fit import calibrated, fit_version, judged_by
-from hubless.builder.pipeline.flush import write_flushed, write_refitted
+from hubless.builder.pipeline.flush import as_copied, as_flushed
+from hubless.builder.pipeline.next_version import (
+    UNNAMED,
+    UNSAVED,
+    confidence_record,
+    described,
+    make_current,
+    write_version,
+)
 from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
@@ -46,8 +54,6 @@ from hubless.vectors.free_payload import is_free
 from hubless.vectors.ids import ID_COLUMN, Ids, IdTable
 from hubless.vectors.payload import PayloadLike, PayloadTypes
 from hubless.vectors.sources import in_memory
-
-UNNAMED, UNSAVED = "index", "unsaved"
 
 
 class Index(Collection):
@@ -164,29 +170,13 @@ class Index(Collection):
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps:
             with seen.unchanged():
-                opened, held = given.open(recipe.metric)
-                rows = None
-                table = IdTable.of(held.ids)
-                if held.payload is not None:
-                    rows = held_payload(held.payload, held.payload_columns)
+                opened, contents = given.open(recipe.metric)
+                held = contents.held(None)
                 vectors = read_vectors(opened, recipe)
-            draft = fit_version(
-                vectors, Workbench(recipe, partial(in_index, None, recipe), steps), bank_of_targets=bank_of_targets
-            )
+            bench = Workbench(recipe, partial(in_index, None, recipe), steps)
+            parts = fit_version(vectors, held, bench, bank_of_targets=bank_of_targets)
             self._home = None
-            self._start(
-                Parts(
-                    manifest=draft.manifest(held, vectors.records, UNNAMED, UNSAVED),
-                    targets=draft.filled(table.part, None if rows is None else rows.part),
-                    encoder=held.encoder,
-                    prepared=lambda: draft.query_time,
-                    bank_sample=draft.bank_sample,
-                    correction=lambda: draft.correction,
-                    canary=lambda: draft.canary,
-                    basis=draft.basis,
-                    confidence=draft.confidence,
-                )
-            )
+            self._start(replace(parts, manifest=described(parts, UNNAMED, UNSAVED)))
         return self
 
     def add(
@@ -312,15 +302,13 @@ class Index(Collection):
             if not len(parts.targets) and not here:
                 raise InputError("index", "at least one target", "none")
             with drafting(home, name, self._recipe, steps) as (staged, bench):
-                if here and not needs_training(parts):
-                    made = write_flushed(parts, staged, **(write_refitted(parts, staged) if self._other_fit else {}))
-                elif not here and parts.targets.is_as_built:
-                    fresh = {"collection": name, "built": staged.version, "log_seq": 0, "job": None}
-                    made = write_flushed(parts, staged, here=False, **fresh, **write_refitted(parts, staged))
-                else:
-                    made = write_rebuilt(parts, staged, bench, name, here=here, fit=self._other_fit or not here)
-                saved = staged.publish(made, parts.manifest.version if here else None)
-            tell_engine(saved)
+                trains = needs_training(parts) if here else not parts.targets.is_as_built
+                made = rebuilt(parts, bench, staged) if trains else as_flushed(parts)
+                if not here:
+                    made = as_copied(made)
+                elif self._other_fit:
+                    made = replace(made, manifest=made.manifest.model_copy(update={"fit": UNSAVED}))
+                saved = make_current(staged, write_version(made, staged), parts.manifest.version if here else None)
             opened = open_parts(catalog, name, version=saved.version, hashes=False, known=parts if here else None)
             self._start(replace(opened, encoder=parts.encoder))
             self._home = home.path, name

@@ -6,33 +6,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from hubless.builder.banks.default_strength import lasting_strength
 from hubless.builder.index import open_index
-from hubless.builder.inputs.build_inputs import BuildVectors, Contents
-from hubless.builder.inputs.clicks import Clicks, ClicksLike, open_clicks
-from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping
-from hubless.builder.inputs.priors import column_prior
-from hubless.builder.inputs.readings import read_source
-from hubless.builder.pipeline.carry import NextTargets, current_parts
+from hubless.builder.inputs.bank_rows import QUERY_BANK
+from hubless.builder.inputs.build_inputs import Contents, HeldContents
+from hubless.builder.inputs.clicks import ClicksLike
+from hubless.builder.pipeline.carry import NextTargets, current_parts, empty_targets
 from hubless.builder.pipeline.compaction import Rebuilt, needs_training
-from hubless.builder.pipeline.draft import drafting, empty_draft, prune, tell_engine
+from hubless.builder.pipeline.draft import drafting, prune
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.flush import write_flushed
-from hubless.builder.pipeline.held_back import naming_held_back
+from hubless.builder.pipeline.flush import as_flushed
+from hubless.builder.pipeline.next_version import make_current, new_manifest, write_version
+from hubless.builder.pipeline.refitting import labels_of, lasting_prior, refit_bank, refit_vectors
 from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections import is_given
 from hubless.corrections.banks.bank_checks import WITHOUT_BANK
-from hubless.corrections.banks.counts import counts_of
-from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone
-from hubless.corrections.folded.softmax import CLIENTS, MULTIPLICITIES
-from hubless.corrections.grouped import group_names
-from hubless.corrections.prior import TargetPrior
-from hubless.corrections.supported import BELIEVED, AskedVectors, client_numbers
 from hubless.encoders import Endpoint
 from hubless.errors import (
     BundleError,
@@ -43,32 +35,27 @@ from hubless.errors import (
     StorageError,
     storage_errors,
 )
-from hubless.measures.confidence.calibration_pairs import calibrating_rows
-from hubless.measures.labels import KnownItems, Labels, known_queries
+from hubless.measures.labels import Labels
 from hubless.progress import Progressing, progress_bars
 from hubless.search.engines.full import CANDIDATES
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
-from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest
+from hubless.store.bundle import CorrectionRecord, Manifest
 from hubless.store.catalog import Catalog, overtaken, version_at
 from hubless.store.locks import lease
 from hubless.store.names import check_name
-from hubless.vectors.arrays import F32, I64, check_dim
-from hubless.vectors.basis import as_compared, check_dims
-from hubless.vectors.comparing import OF_QUERIES, Metric, comparison
-from hubless.vectors.files import Items, Vectors, as_items
+from hubless.vectors.arrays import check_dim
+from hubless.vectors.basis import check_dims
+from hubless.vectors.comparing import Metric, comparison
+from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import FREE_SCHEMA, is_free
 from hubless.vectors.readers.payload_text import TYPES
-from hubless.vectors.sources import HeldVectors, StackedVectors, VectorSource, in_memory
 
 ID_TYPES = {"int64": pa.int64(), "string": pa.large_string()}
 MOST_DIM = 65_536
 NONE, AUTO = "none", "auto"
 MOMENT, PATIENCE = 2.0, 60.0
 """Seconds for which a job waits for another one, such as a server that flushes writes, and what was trained does."""
-_FEWEST = 2
-"""Of a bank of one query nothing can be told."""
-_BANK = "query bank"
 
 
 def create(
@@ -111,18 +98,28 @@ def create(
                 if encoder is not None:
                     _give_encoder(home, collection, encoder)
                 return False
-        contents = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), encoder)
-        raw = CorrectionRecord(name=NONE, parameters={}, details={})
-        about = {"metric": metric, "seed": 0, "correction": raw, "notes": [WITHOUT_BANK], "dims": dims}
+        held = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), encoder).held(None)
         with home.staging(collection) as staged, storage_errors(staged.folder):
-            correction = CentredCorrection(FittedNone(), 0.0)
-            draft = empty_draft(comparison(metric).width(dim), correction, None, about)
-            if keep_full:
-                draft = replace(draft, index=draft.index.model_copy(update={"candidates": CANDIDATES}))
-            contents.write(staged.folder)
-            records = draft.write(staged, contents)
-            staged.publish(draft.manifest(contents, {}, collection, staged.version, segments=records))
+            make_current(staged, write_version(_empty(held, comparison(metric).width(dim), recipe), staged))
     return True
+
+
+def _empty(held: HeldContents, width: int, recipe: Recipe) -> Parts:
+    """Return a collection of targets of some coordinates, without any."""
+    targets, index, canary = empty_targets(held, width)
+    if recipe.keep_full:
+        index = index.model_copy(update={"candidates": CANDIDATES})
+    raw = CorrectionRecord(name=NONE, parameters={}, details={})
+    about: dict[str, Any] = {"metric": recipe.metric, "seed": recipe.seed, "dims": recipe.dims}
+    return Parts(
+        manifest=new_manifest(targets, None, correction=raw, index=index, notes=[WITHOUT_BANK], **about),
+        targets=targets,
+        encoder=held.encoder,
+        prepared=lambda: None,
+        bank_sample=None,
+        correction=lambda: CentredCorrection(FittedNone(), 0.0),
+        canary=lambda: canary,
+    )
 
 
 def _give_encoder(home: Catalog, collection: str, encoder: Endpoint) -> None:
@@ -199,7 +196,7 @@ def flush(catalog: Catalog, written: Parts, *, keep: int | None = None) -> Manif
         if home.current(name) != written.manifest.version:
             return None
         with home.staging(name) as staged, storage_errors(staged.folder):
-            return staged.publish(write_flushed(written, staged), written.manifest.version)
+            return make_current(staged, write_version(as_flushed(written), staged), written.manifest.version)
 
 
 def compact(
@@ -217,14 +214,12 @@ def compact(
         return None
     with progress_bars(progress) as steps, drafting(home, name, StoredRecipe.of(before.manifest), steps) as drafted:
         staged, bench = drafted
-        rebuilt = Rebuilt.of(before, staged, bench)
+        made = Rebuilt.of(before, staged, bench)
         with _job(catalog, name, "hubless merge", keep, patience=PATIENCE):
             now = open_parts(home, name, hashes=False, lenient=True, known=before)
             if (now.manifest.fit, now.manifest.built) != (before.manifest.fit, before.manifest.built):
                 return None
-            made = staged.publish(rebuilt.manifest(now, staged), now.manifest.version)
-        tell_engine(made)
-        return made
+            return make_current(staged, write_version(made.caught_up(now), staged), now.manifest.version)
 
 
 def calibrate(
@@ -318,61 +313,43 @@ def refit(
             raise overtaken(name, before.version)
         check_refittable(before, correction)
         recipe = _refitted(StoredRecipe.of(before), correction, parameters)
-        items = None if query_bank is None else as_items(query_bank, _BANK)
-        given = None if items is None else items.vectors
+        items = None if query_bank is None else as_items(query_bank, QUERY_BANK)
         rows = NextTargets.of(parts)
         with drafting(home, name, recipe, steps) as (staged, bench):
             column = before.fit_by if fit_by is None else fit_by or None
-            bank, record = _bank(parts, given, append)
-            bank = _with_clients(parts, bank, given, clients)
+            bank = refit_bank(parts, items, column, clients, append=append)
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
-            rows.contents.write(staged.folder)
-            labels = _labels(relevant, items, bank.shape[0], rows.contents.ids, bank_order is not None)
+            prior = before.target_prior if clicks is None else None
+            recipe.check_inputs(bank, prior, column, clicks=clicks)
+            held = rows.held(staged.folder)
+            labels = labels_of(relevant, items, bank.queries.shape[0], rows.ids, bank_order is not None)
             targets = rows.vectors(staged.folder)
-            clicked, chosen = _clicks(clicks, items, rows)
-            vectors = BuildVectors(
-                targets=targets,
-                clicked=clicked,
-                clicks=chosen,
-                query_bank=bank,
-                counts=_counts(parts, bank, items),
-                target_prior=_prior(rows, targets) if clicks is None else None,
-                grouping=_grouping(column, rows, items, append),
+            vectors = refit_vectors(
+                rows,
+                targets,
+                bank,
+                recipe,
+                parts.basis,
+                staged.folder,
+                clicks=clicks,
+                clicked=items,
+                fit_by=column,
+                target_prior=lasting_prior(rows, targets, prior),
                 relevant=labels,
-                calibrated=parts.confidence if recipe.correction == before.correction.name else None,
-                basis=parts.basis,
             )
-            recipe.check_inputs(bank, vectors.target_prior, column, clicks=clicks)
-            strength = lasting_strength(before, labelled=labels is not None)
-            draft = fit_version(vectors, bench, strength=strength, hold_back=True)
-            inputs, kept = before.provenance.inputs, {"target_prior": before.target_prior, "clicks": before.clicks}
             if clicks is not None:
-                inputs = dict(inputs)
-                for name in kept:
-                    inputs.pop(name, None)
-                kept = {}
-            draft = replace(draft, vectorless=len(rows.bare))
-            draft = naming_held_back(draft, rows.contents.ids)
+                for each in ("target_prior", "clicks"):
+                    vectors.records.pop(each, None)
+            strength = lasting_strength(before, labelled=labels is not None)
+            made = fit_version(vectors, held, bench, strength=strength, hold_back=True)
+            kept: dict[str, Any] = {"bank_order": before.bank_order if bank_order is None else bank_order}
+            if clicks is None:
+                kept |= {"target_prior": before.target_prior, "clicks": before.clicks}
             if note is not None:
-                draft.about["notes"].append(note)
+                kept["notes"] = [*made.manifest.notes, note]
             steps.step("writing")
-            records = draft.write(staged, rows.contents, seq=parts.seq)
-            published = staged.publish(
-                draft.manifest(
-                    rows.contents,
-                    inputs | {"query_bank": record},
-                    name,
-                    staged.version,
-                    **kept,
-                    bank_order=before.bank_order if bank_order is None else bank_order,
-                    log_seq=parts.seq,
-                    segments=records,
-                ),
-                before.version,
-            )
-        tell_engine(published)
-        return published
+            return make_current(staged, write_version(replace(made, seq=parts.seq), staged, **kept), before.version)
 
 
 def _refitted(recipe: Recipe, correction: str | None, parameters: Mapping[str, Any] | None) -> Recipe:
@@ -393,119 +370,3 @@ def check_refittable(made: Manifest, correction: str | None = None) -> None:
         raise InputError("collection", "one without a job file; add the queries to the query_bank of the job", "one")
     if "target_bank" in made.provenance.inputs:
         raise InputError("collection", "one that was built without a target bank; build it again", "one with it")
-
-
-def _fitted_bank(parts: Parts) -> F32 | None:
-    """Return the queries (b, d) that a collection was fitted on, as they are compared. None without a correction."""
-    name = parts.manifest.correction.name
-    if name == NONE:
-        return None
-    state = parts.correction().state()
-    record = parts.manifest.bank
-    bank = state.get("bank")
-    if bank is None or record is None or len(bank) != (record.queries if record.distinct is None else record.distinct):
-        raise InputError(_BANK, f"all of it, as correction {name} does not keep the queries it was fitted on", "a part")
-    return bank
-
-
-def _counts(parts: Parts, bank: VectorSource, given: Items | None) -> I64:
-    """Return how often each query of a bank (b, d) was asked, (b,). The given queries come last."""
-    counts = np.ones(bank.shape[0], np.int64)
-    known = len(counts) - (0 if given is None else given.vectors.shape[0])
-    if known:
-        counts[:known] = parts.correction().state().get(MULTIPLICITIES, 1)
-    if given is not None:
-        counts[known:] = counts_of(given)
-    return counts
-
-
-def _with_clients(
-    parts: Parts, bank: VectorSource, given: VectorSource | None, clients: Sequence[str | None] | None
-) -> VectorSource:
-    """Return a bank (b, d), of which the given queries come last, with who asked each, if anybody is not believed."""
-    count = bank.shape[0]
-    known = count if given is None else count - given.shape[0]
-    whose = np.full(count, BELIEVED)
-    state = parts.correction().state() if known else {}
-    if CLIENTS in state:
-        whose[:known] = state[CLIENTS]
-    if clients is not None:
-        asked = client_numbers(clients)
-        whose[known:] = np.where(asked == BELIEVED, BELIEVED, asked + whose.max())
-    return bank if (whose == BELIEVED).all() else AskedVectors(in_memory(bank), bank.name, whose)
-
-
-def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[VectorSource, InputRecord]:
-    metric = parts.manifest.metric
-    known = _fitted_bank(parts) if append or given is None else None
-    held = [] if known is None else [HeldVectors(known, _BANK)]
-    if given is not None:
-        if parts.basis is None:
-            check_dim(given.shape[1], parts.manifest.dim, given.name, "targets")
-        given = as_compared(given, metric, parts.basis, OF_QUERIES)
-        given = StackedVectors([*held, given], _BANK) if held else given
-        if given.shape[0] < _FEWEST:
-            raise InputError(_BANK, f"at least {_FEWEST} queries, better 100 and more", given.shape[0])
-    elif held:
-        given = held[0]
-    else:
-        raise InputError(_BANK, "queries, as the collection has none yet", "none")
-    return read_source(given, comparison(metric).of_compared, OF_QUERIES, None, held=True)
-
-
-def _grouping(column: str | None, rows: NextTargets, given: Items | None, append: bool) -> Grouping | None:
-    """Return the groups of all targets with a vector, and of all bank queries. The given queries come last."""
-    if column is None:
-        return None
-    asked = []
-    if append or given is None:
-        fitted = rows.parts.correction().fitted
-        if isinstance(fitted, FittedByGroup) and rows.parts.manifest.fit_by == column:
-            asked.append(fitted.bank.groups)
-        elif rows.parts.manifest.correction.name != NONE:
-            raise InputError("fit_by", "a new bank, as the group of the queries that are there is not known", column)
-    if given is not None:
-        asked.append(bank_groups_of(given, column))
-    known = None if rows.payload is None else rows.payload.slice(0, len(rows.kept))
-    return checked_grouping(column, group_names(known, column, "payload"), np.concatenate(asked))
-
-
-def _labels(
-    relevant: Labels | None, given: Items | None, count: int, ids: pa.Array, ordered: bool
-) -> list[I64 | None] | None:
-    """Return the rows of the right targets of each bank query. The given queries come last.
-
-    The labels of an order were right when it came; targets may have been deleted since.
-    """
-    if relevant is None:
-        return None
-    if given is None:
-        raise InputError("relevant", "none without the queries whose right targets it has", "some")
-    rows = calibrating_rows(relevant, KnownItems(len(ids), ids), known_queries(given), unknown_ids=ordered)
-    return [None] * (count - len(rows)) + rows
-
-
-def _prior(rows: NextTargets, targets: VectorSource) -> TargetPrior | None:
-    """Return the prior of the targets (n, d): of their column; without one that which their offsets show."""
-    parts = rows.parts
-    record = parts.manifest.target_prior
-    if record is None:
-        return None
-    if record.column is not None:
-        return column_prior(record.column, rows.payload, record.median).taken(np.arange(len(rows.kept)))
-    prior = parts.correction().prior(targets, parts.targets.offsets(rows.kept), record.median)
-    return replace(prior, values=prior.values.clip(record.smallest, record.largest))
-
-
-def _clicks(
-    given: ClicksLike | None, bank: Items | None, rows: NextTargets
-) -> tuple[VectorSource | None, Clicks | None]:
-    """Return the queries of clicks, as they are compared, and the clicks."""
-    if given is None:
-        return None, None
-    parts = rows.parts
-    count = len(rows.kept)
-    queries, clicks = open_clicks(given, bank, KnownItems(count, rows.contents.ids.slice(0, count)))
-    if parts.basis is None:
-        check_dim(queries.shape[1], parts.manifest.dim, queries.name, "targets")
-    return as_compared(queries, parts.manifest.metric, parts.basis, OF_QUERIES), clicks

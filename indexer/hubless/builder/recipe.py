@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +24,6 @@ from hubless.vectors.comparing import Metric, check_metric, comparison
 from hubless.vectors.fetched import fetched_file
 
 FAISS = "faiss"
-_T = TypeVar("_T")
-
-
-def record_from(kind: type[_T], arguments: Mapping[str, Any]) -> _T:
-    """Return a dataclass of those arguments of a call that are its fields. So they are named once, in the signature."""
-    return kind(**{each.name: arguments[each.name] for each in fields(kind) if each.name in arguments})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)

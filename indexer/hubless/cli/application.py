@@ -33,7 +33,7 @@ PANELS = {
         "tune": ("lab", "Choose a correction and its parameters by labelled pairs."),
         "scan": ("lab", "List targets that real queries find too often."),
         "report": ("lab", "Write one HTML page with all that the lab says of your data."),
-        "bank": ("cli.banks:bank_app", "Make query banks of what people ask."),
+        "bank": ("lab", "Make query banks of what people ask."),
     },
     "The catalog": {
         "inspect": ("cli.build:inspect_command", "Verify a version and show what was measured."),

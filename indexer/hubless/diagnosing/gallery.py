@@ -10,7 +10,7 @@ from hubless.builder.inputs.joined import open_targets
 from hubless.errors import refuse_given
 from hubless.measures.labels import KnownItems, Labels, known_queries, right_rows
 from hubless.search.collection import Collection
-from hubless.vectors.arrays import F32, I64, check_dim, to_arrow
+from hubless.vectors.arrays import I64, check_dim, to_arrow
 from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide, Metric, check_metric, comparison
 from hubless.vectors.files import Vectors, as_items
@@ -62,22 +62,6 @@ class Gallery:
     def right(self, queries: Vectors, labels: Labels | None) -> list[I64]:
         """Return the rows of the right targets of each query, by labels that name these targets."""
         return right_rows(labels, self.known, known_queries(as_items(queries, "queries")))
-
-    def labelled(self, queries: Vectors, labels: Labels | None) -> dict[str, Any]:
-        """Return labelled queries (m, d) beside these targets, as parameters of `compare`."""
-        return {
-            "queries": self.queries(queries, "queries"),
-            "targets": self.targets,
-            "relevant": self.right(queries, labels),
-            # both are as they are compared, of length 1 for a cosine over all dimensions
-            "metric": comparison(self.metric).of_compared,
-        }
-
-    def restored(self, rows: F32) -> F32:
-        """Return compared vectors with as many dimensions as vectors are given with."""
-        basis = None if self.collection is None else self.collection.parts.basis
-        plain = comparison(self.metric).plain(rows)
-        return plain if basis is None else basis.restored(plain)
 
 
 def as_gallery(

@@ -1,15 +1,12 @@
-"""A table of texts, and each way to write one: terminal, Markdown, HTML and LaTeX."""
+"""A table of texts, for a terminal and a notebook."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rich.table import Table
 from rich.text import Text
 
 from hubless.diagnosing.pages import render
-
-_LATEX = {mark: f"\\{mark}" for mark in "_%&#{}$"}
-_LATEX |= {"\\": r"\textbackslash{}", "Δ": r"$\Delta$", "±": r"$\pm$", "–": "--"}
 
 
 @dataclass(frozen=True)
@@ -36,31 +33,5 @@ class TextTable:
             table.add_row(*(Text(line[number], "bold" if (place, number) in self.best else "") for number in order))
         return table
 
-    def markdown(self) -> str:
-        """Return the table in Markdown, with the best cells bold and the caption below."""
-        rule = ["---", *(["---:"] * (len(self.headings) - 1))]
-        rows = [self.headings, rule, *self._marked("**{}**".format, str)]
-        return "\n".join([*(f"| {' | '.join(row)} |" for row in rows), "", self.caption, ""])
-
-    def latex(self) -> str:
-        """Return the table for a paper; it needs the package booktabs."""
-        head, *rows = (
-            " & ".join(row) + r" \\"
-            for row in [list(map(_escaped, self.headings)), *self._marked(r"\textbf{{{}}}".format, _escaped)]
-        )
-        begin = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * (len(self.headings) - 1)}}}"]
-        end = [r"\bottomrule", r"\end{tabular}", rf"\caption{{{_escaped(self.caption)}}}", r"\end{table}", ""]
-        return "\n".join([*begin, r"\toprule", head, r"\midrule", *rows, *end])
-
     def html(self) -> str:
         return render("notebook.html", tables=[self])
-
-    def _marked(self, mark: Callable[[str], str], write: Callable[[str], str]) -> list[list[str]]:
-        return [
-            [mark(write(text)) if (row, place) in self.best else write(text) for place, text in enumerate(line)]
-            for row, line in enumerate(self.lines)
-        ]
-
-
-def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(mark, mark) for mark in text)

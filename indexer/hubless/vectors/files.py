@@ -3,7 +3,7 @@
 import os
 import zipfile
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from hubless.errors import InputError, StorageError
+from hubless.errors import InputError
 from hubless.vectors.arrays import as_float32
 from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.ids import ID_COLUMN, id_array
@@ -69,7 +69,7 @@ def as_items(vectors: Vectors, parameter: str) -> Items:
         table = as_table(vectors)
         # a table of numbers only is a matrix, whatever its columns are called
         if ID_COLUMN in table.column_names or not all(map(is_number, table.schema.types)):
-            return _table_items(_held(table, parameter), nullcontext)
+            return _table_items(_held(table, parameter))
     return Items(as_source(vectors, parameter))
 
 
@@ -82,9 +82,7 @@ def open_items(path: str | Path, parameter: str) -> Items:
     """
     path, member = split_member(path)
     name = f"{parameter} ({path.name})"
-    if not is_there(path):
-        raise StorageError(path, f"{parameter}: there is no such file")
-    if is_folder(path):
+    if is_there(path) and is_folder(path):
         with reading_given(path, name):
             return _open_folder(path, name)
     if fetched_file(path, parameter).stat().st_size == 0:
@@ -92,6 +90,7 @@ def open_items(path: str | Path, parameter: str) -> Items:
     opener = _OPENERS[format_of(path, name, Use.VECTORS).name]
     with reading_given(path, name):
         items = opener(path, name) if member is None else _open_npz(path, name, member)
+        items = replace(items, files=(path,))
     if min(items.vectors.shape) < 1:
         raise InputError(name, "at least one row and one dimension", f"shape {items.vectors.shape}")
     return items
@@ -129,8 +128,8 @@ def _open_npy(path: Path, name: str) -> Items:
     if size - start < rows * dim * dtype.itemsize:
         raise ValueError(f"{size - start} bytes for {rows} rows of {dim} numbers")
     if fortran_order:
-        return Items(ArrayVectors(read_npy(path), name), files=(path,))
-    return Items(NpyVectors(path, start, dtype, (rows, dim), name), files=(path,))
+        return Items(ArrayVectors(read_npy(path), name))
+    return Items(NpyVectors(path, start, dtype, (rows, dim), name))
 
 
 def _open_npz(path: Path, name: str, wanted: str | None = None) -> Items:
@@ -146,10 +145,8 @@ def _open_npz(path: Path, name: str, wanted: str | None = None) -> Items:
         if size != shape[0] * shape[1] * dtype.itemsize:
             raise InputError(name, f"{shape[0]} rows of {shape[1]} numbers, as its header says", f"{size} bytes")
         if fortran_order:
-            return Items(ArrayVectors(NpzArrays(archive)[member], name), ids, files=(path,))
-    return Items(
-        StreamedVectors(lambda: _npz_chunks(path, member, name), (shape[0], shape[1]), name), ids, files=(path,)
-    )
+            return Items(ArrayVectors(NpzArrays(archive)[member], name), ids)
+    return Items(StreamedVectors(lambda: _npz_chunks(path, member, name), (shape[0], shape[1]), name), ids)
 
 
 def _npz_chunks(path: Path, member: str, name: str) -> Chunks:
@@ -170,20 +167,16 @@ def _check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> No
 
 def _of_table(open_table: Callable[[Path, str], TableFile]) -> Callable[[Path, str], Items]:
     """Return what opens a table with vectors, and perhaps ids and payload."""
-
-    def opened(path: Path, name: str) -> Items:
-        return replace(_table_items(open_table(path, name), lambda: reading_given(path, name)), files=(path,))
-
-    return opened
+    return lambda path, name: _table_items(open_table(path, name), path)
 
 
-def _table_items(table: TableFile, reading: Callable[[], AbstractContextManager[None]]) -> Items:
-    """Return the vectors of a table, its ids and its payload. Rows are read inside of `reading`."""
+def _table_items(table: TableFile, path: Path | None = None) -> Items:
+    """Return the vectors of a table, its ids and its payload; of one in memory without a path."""
     columns = columns_of_vectors(table)
     dim = dimensions(table, columns)
 
     def chunks() -> Chunks:
-        with reading():
+        with nullcontext() if path is None else reading_given(path, table.name):
             yield from matrices(table, columns, dim, block_rows(dim))
 
     ids = None
@@ -207,20 +200,7 @@ def _held(table: pa.Table, name: str) -> TableFile:
 
 def _of_object(read: Callable[[Path], Any]) -> Callable[[Path, str], Items]:
     """Return what opens a file of one object: a list of rows or vectors, a dict of columns or of vectors by id."""
-
-    def opened(path: Path, name: str) -> Items:
-        return replace(_table_items(_held(as_table(by_column(read(path))), name), nullcontext), files=(path,))
-
-    return opened
-
-
-def _of_vectors(open_vectors: Callable[[Path, str], VectorSource]) -> Callable[[Path, str], Items]:
-    return lambda path, name: Items(open_vectors(path, name), files=(path,))
-
-
-def _open_faiss(path: Path, name: str) -> Items:
-    vectors, ids = open_faiss(path, name)
-    return Items(vectors, ids, files=(path,))
+    return lambda path, name: _table_items(_held(as_table(by_column(read(path))), name))
 
 
 _OPENERS: dict[str, Callable[[Path, str], Items]] = {
@@ -232,8 +212,8 @@ _OPENERS: dict[str, Callable[[Path, str], Items]] = {
     "JSON lines": _of_table(open_jsonl),
     "JSON": _of_object(json_document),
     "pickle": _of_object(plain_pickle),
-    "vecs of TEXMEX": _of_vectors(open_vecs),
-    "safetensors": _of_vectors(open_safetensors),
-    "Faiss index": _open_faiss,
+    "vecs of TEXMEX": lambda path, name: Items(open_vecs(path, name)),
+    "safetensors": lambda path, name: Items(open_safetensors(path, name)),
+    "Faiss index": lambda path, name: Items(*open_faiss(path, name)),
 }
 """What opens the formats that may hold vectors."""

@@ -26,6 +26,7 @@ from hubless.vectors.readers.json_rows import array_of, json_document, read_json
 from hubless.vectors.readers.kept_values import ArrowColumn
 from hubless.vectors.readers.payload_text import TYPES, as_type, read_csv
 from hubless.vectors.readers.several_files import Shard, shard_files, stacked_payload
+from hubless.vectors.readers.tabular import check_names
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
 """Forms of payload that `as_payload` takes."""
@@ -144,7 +145,7 @@ def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> D
         raise
     except (pa.ArrowException, AttributeError, TypeError, ValueError) as error:
         raise InputError("payload", expected, one_line(error)) from error
-    _check_names(names, "payload")
+    check_names(names, "payload")
     return typed_payload(opened, types)
 
 
@@ -253,11 +254,6 @@ _TEXTS = {
 """What reads the formats of texts that may hold payload; `_TABLES` reads the others."""
 
 
-def _check_names(names: Sequence[str], where: str) -> None:
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InputError(where, "columns of different names", f"columns {names_of(twice)}")
-
-
 def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset:
     """Return payload, one row a target, from a file, in some types by column.
 
@@ -278,5 +274,5 @@ def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset
             opened = open_dataset(_TEXTS[kind](path, _known(types)))
         else:
             opened = _TABLES[kind](path, name).payload(())
-        _check_names(opened.schema.names, name)
+        check_names(opened.schema.names, name)
         return typed_payload(opened, types)

@@ -10,7 +10,7 @@ import numpy as np
 from hubless.corrections import is_given
 from hubless.corrections.prior import PriorLike
 from hubless.corrections.query_time import CANDIDATES
-from hubless.diagnosing.gallery import gallery_of
+from hubless.diagnosing.gallery import Gallery, gallery_of
 from hubless.errors import InputError
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
@@ -160,7 +160,7 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
         expected = "one that is fitted on queries; compare targets with offsets:FILE to measure given ones"
         raise InputError("correction", expected, record.name)
     corrections = [Method(BASELINE), Method(record.name, record.parameters)]
-    labelled = gallery_of(collection).labelled(queries, relevant)
+    labelled = labelled_beside(gallery_of(collection), queries, relevant)
     comparison = compare(**labelled, corrections=corrections, target_prior=prior, **options)
     notes = list(comparison.notes)
     if prior is None and collection.manifest.target_prior is not None:
@@ -169,6 +169,17 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
     if collection.manifest.fit_by is not None:
         notes.append(f"the collection is fitted by {collection.manifest.fit_by}: it is measured with one fit for all")
     return replace(comparison, notes=notes)
+
+
+def labelled_beside(gallery: Gallery, queries: Vectors, labels: Labels | None) -> dict[str, Any]:
+    """Return labelled queries (m, d) beside the targets of a gallery, as parameters of `compare`."""
+    return {
+        "queries": gallery.queries(queries, "queries"),
+        "targets": gallery.targets,
+        "relevant": gallery.right(queries, labels),
+        # both are as they are compared, of length 1 for a cosine over all dimensions
+        "metric": made_by(gallery.metric).of_compared,
+    }
 
 
 @dataclass(frozen=True)

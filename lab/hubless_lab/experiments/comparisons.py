@@ -7,12 +7,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from hubless.diagnosing.charts import ACCENT, CHART_SIZE, MIDDLE, RAW, Axis, Chart, even_axis
 from hubless.diagnosing.table import TextTable
 from hubless.errors import InputError
 from hubless.measures.chance import antihubs_by_chance
+from hubless_lab.charts import ACCENT, CHART_SIZE, MIDDLE, RAW, Axis, Chart
 from hubless_lab.experiments.tally import Quality, Row
 from hubless_lab.experiments.trials import LEAK
+from hubless_lab.marked_charts import MarkedChart, even_axis
 
 _CHANGE = "ΔR@1 [95 %]"
 _FIRST = ("correction", "R@1", _CHANGE, "p", "skewness N10")
@@ -141,7 +142,7 @@ class Comparison:
         names = {float(place): "raw" if row.label == "none" else row.label for place, row in enumerate(rows)}
         x = even_axis(f"{column.heading} in %" if column.scale == 100 else column.heading, points)
         size = (CHART_SIZE[0], _ROW_HEIGHT * (len(rows) + 2))
-        chart = Chart(x, Axis("", -0.6, len(rows) - 0.3, names), size)
+        chart = MarkedChart(x, Axis("", -0.6, len(rows) - 0.3, names), size)
         for place, (row, (value, low, high)) in enumerate(zip(rows, points.tolist(), strict=True)):
             colour = _COLOURS.get(row.label, MIDDLE)
             chart.point(value, place, colour, low=low, high=high)

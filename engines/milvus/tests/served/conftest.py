@@ -1,17 +1,15 @@
 """The fixtures of the tests of the service, over the same collections in Milvus: the same tests have to pass.
 
-Tests that are imported here from the modules beside ask about queries, batches, strengths, filters, points, pages,
+Tests that are imported here from tests/service ask about queries, batches, strengths, filters, points, pages,
 counts and writes.
 """
 
-from importlib.util import find_spec
-
 import pytest
+from service.conftest import contract, numbers, serve, vector, words  # noqa: F401
 from support import catalogs
 from support.serving import serving_catalog
 
 URI = "HUBLESS_MILVUS_URI"
-collect_ignore_glob = [] if find_spec("hubless_milvus") else ["test_*.py"]
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +36,7 @@ def server(catalog, milvus):
 
 
 @pytest.fixture(scope="session")
-def http(server, contract):
+def http(server, contract):  # noqa: F811
     """Its own, as that of the folder above is made once, for one server."""
     with contract.client(server, timeout=60) as client:
         yield client

@@ -1,5 +1,5 @@
 import pytest
-from engines.test_milvus import *  # noqa: F403
-from engines.test_milvus_versions import *  # noqa: F403
+from test_milvus import *  # noqa: F403
+from test_milvus_versions import *  # noqa: F403
 
 pytestmark = pytest.mark.slow

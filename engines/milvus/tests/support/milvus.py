@@ -14,7 +14,7 @@ from pymilvus import MilvusClient
 from pymilvus.exceptions import MilvusException
 from support.processes import free_port, guarded
 
-STANDALONE = Path(__file__).parents[2] / ".venv-milvus" / "bin" / "milvus-server"
+STANDALONE = Path(__file__).parents[4] / ".venv-milvus" / "bin" / "milvus-server"
 """A real server, of PyPI's `milvus`."""
 _PATIENCE = 300
 _TRIES = 5

@@ -16,16 +16,14 @@ MOST_PAYLOAD_QUERIES = 10_000
 _BATCH = 256
 
 
-def payload_queries(
-    collection: Collection, columns: Sequence[str], most: int = MOST_PAYLOAD_QUERIES, seed: int = 0
-) -> F32:
+def payload_queries(collection: Collection, columns: Sequence[str], most: int = MOST_PAYLOAD_QUERIES) -> F32:
     """Return texts of payload columns as query vectors (b, d), at most `most`; without those of unknown words."""
     schema = collection.parts.payload_schema
     table = collection.parts.payload_table
     if schema is None or table is None:
         raise InputError("payload", "columns of texts", "none")
     texts = _key_texts(table, columns) if is_free(schema) else column_texts(table, columns)
-    return encoded_texts(texts, collection.encode, columns, most, seed)
+    return encoded_texts(texts, collection.encode, columns, most)
 
 
 def encoded_texts(
@@ -33,12 +31,11 @@ def encoded_texts(
     encode: Callable[[Sequence[str]], F32],
     columns: Sequence[str],
     most: int = MOST_PAYLOAD_QUERIES,
-    seed: int = 0,
 ) -> F32:
     """Return texts of payload columns as vectors (b, d), each once, at most `most`; without those of unknown words."""
     texts = list(dict.fromkeys(texts))
     if len(texts) > most:
-        texts = [texts[row] for row in np.sort(np.random.default_rng(seed).choice(len(texts), most, replace=False))]
+        texts = [texts[row] for row in np.sort(np.random.default_rng(0).choice(len(texts), most, replace=False))]
     encoded = [
         vector
         for start in range(0, len(texts), _BATCH)

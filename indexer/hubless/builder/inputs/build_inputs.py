@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hubless.builder.banks.thinning import live_bank
 from hubless.builder.inputs.clicks import Clicks, ClicksLike, open_clicks
@@ -14,7 +15,7 @@ from hubless.builder.inputs.file_records import files_at, files_record
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping, column_table
 from hubless.builder.inputs.items import column_of_ids, open_given, without_bad_rows
 from hubless.builder.inputs.joined import open_targets
-from hubless.builder.inputs.payloads import write_payload
+from hubless.builder.inputs.payloads import held_payload, write_payload
 from hubless.builder.inputs.priors import opened_prior
 from hubless.builder.inputs.raw_banks import raw_bank
 from hubless.builder.inputs.stamps import InputStamps
@@ -29,6 +30,8 @@ from hubless.measures.confidence.calibration_pairs import calibrating_rows
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.measures.repeats import with_copies
+from hubless.search.segments.segment import Segment
+from hubless.search.segments.targets import Targets
 from hubless.store import bundle
 from hubless.store.address import storage_address
 from hubless.store.bundle import InputRecord
@@ -36,14 +39,46 @@ from hubless.store.query_sample import holds_sample
 from hubless.vectors.arrays import I64, check_dim, to_arrow
 from hubless.vectors.basis import Basis
 from hubless.vectors.files import Items, Vectors
-from hubless.vectors.ids import Ids, write_ids
+from hubless.vectors.ids import Ids, IdTable, write_ids
 from hubless.vectors.npy import split_member
-from hubless.vectors.payload import PayloadLike, PayloadTypes
+from hubless.vectors.payload import Payload, PayloadLike, PayloadTypes
 from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
 from hubless.vectors.sources import HeldVectors, VectorSource, in_memory, sample
 
 MOST_STANDING_IN = 1000
 """So many targets at most stand in for queries where there is no bank."""
+
+
+class HeldContents(NamedTuple):
+    """The ids, the payload and the encoder of a version."""
+
+    ids: IdTable
+    payload: Payload | None
+    encoder: Encoder | None
+
+    def fill(self, targets: Targets, occurrence: NDArray[np.integer[Any]] | None) -> Targets:
+        """Return targets with their ids, payload and N_10 (2, m). Of more ids than targets the last have no vector."""
+        segments = list[Segment]()
+        start = 0
+        for number, view in enumerate(targets.stored, 1):
+            known = view.segment
+            bare = len(self.ids) - len(targets) if number == len(targets.stored) else 0
+            stop = start + len(known) + bare
+            counts = occurrence
+            if counts is not None:
+                counts = np.pad(counts, ((0, 0), (0, max(0, stop - counts.shape[1]))))[:, start:stop]
+            segments.append(
+                replace(
+                    known,
+                    offsets=np.pad(known.offsets, (0, bare)),
+                    ids=self.ids.part(start, stop),
+                    payload=None if self.payload is None else self.payload.part(start, stop),
+                    bare=np.arange(len(known), len(known) + bare),
+                    occurrence=counts,
+                )
+            )
+            start = stop
+        return Targets.of(segments, targets.dim)
 
 
 @dataclass(frozen=True)
@@ -60,10 +95,19 @@ class Contents:
         columns = [] if payload is None else payload.column_names
         return cls(ids, open_dataset(payload) if columns else None, columns, encoder)
 
-    def write(self, folder: Path) -> None:
+    def held(self, folder: Path | None) -> "HeldContents":
+        """Return them as they are served: written to a folder and mapped, or without a folder in memory."""
+        payload = None
+        if folder is None:
+            ids = IdTable.of(self.ids)
+            if self.payload is not None:
+                payload = held_payload(self.payload, self.payload_columns)
+            return HeldContents(ids, payload, self.encoder)
         write_ids(self.ids, folder / bundle.IDS)
         if self.payload is not None:
             write_payload(self.payload, self.payload_columns, folder)
+            payload = Payload.open(folder / bundle.PAYLOAD)
+        return HeldContents(IdTable.open(folder / bundle.IDS), payload, self.encoder)
 
 
 @dataclass(frozen=True, kw_only=True)

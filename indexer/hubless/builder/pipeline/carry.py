@@ -7,19 +7,27 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs.build_inputs import Contents
+from hubless.builder.indexing import in_segments
+from hubless.builder.inputs.build_inputs import Contents, HeldContents
 from hubless.builder.inputs.readings import in_file
-from hubless.builder.pipeline.draft import VersionDraft, Workbench, empty_draft
+from hubless.builder.pipeline.draft import Workbench
 from hubless.builder.pipeline.fit import index_version
+from hubless.builder.pipeline.next_version import UNSAVED, provenance, stored_dims
 from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, HubnessCounts
 from hubless.corrections.banks.bank_checks import bank_sample
+from hubless.encoders import Encoder
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
-from hubless.knn.augment import folded_queries
+from hubless.knn import INDEXES
+from hubless.knn.augment import augmented_dim, folded_queries
+from hubless.knn.flat import FLAT_KIND
 from hubless.knn.tuning import agreement
 from hubless.progress import Steps
+from hubless.search.canaries import Canary
 from hubless.search.engines.base import StoredVectors
+from hubless.search.engines.embedded import FaissIndex
 from hubless.search.parts import Parts, traits_of
+from hubless.search.segments.targets import Targets
 from hubless.search.transaction import open_written
 from hubless.store.bundle import IndexRecord, Measured
 from hubless.store.catalog import Catalog
@@ -34,15 +42,15 @@ class NextTargets:
     """The targets of a version that follows another one (`before`). Those without a vector come last.
 
     `kept` and `bare` are its rows that stay, with a vector and without; `put` (p, d) come after the kept ones.
-    `payload` is that of `contents` in memory.
     """
 
     before: Parts | None
     kept: I64
     bare: I64
     put: VectorSource | None
-    contents: Contents
+    ids: pa.Array
     payload: pa.Table | None
+    encoder: Encoder | None
 
     @classmethod
     def of(cls, parts: Parts) -> "NextTargets":
@@ -52,15 +60,24 @@ class NextTargets:
         ids = parts.ids.array.take(pa.array(order)) if len(bare) else parts.ids.array
         if parts.payload is not None:
             payload = parts.payload.table().take(pa.array(order)) if len(bare) else parts.payload.table()
-        return cls(parts, kept, bare, None, Contents.of_table(ids, payload, parts.encoder), payload)
+        return cls(parts, kept, bare, None, ids, payload, parts.encoder)
+
+    def held(self, folder: Path | None) -> HeldContents:
+        """Return ids, payload and encoder as they are served."""
+        return Contents.of_table(self.ids, self.payload, self.encoder).held(folder)
 
     @property
     def count(self) -> int:
-        return len(self.contents.ids)
+        return len(self.ids)
 
     @property
     def count_with_vector(self) -> int:
         return self.count - len(self.bare)
+
+    @property
+    def known_payload(self) -> pa.Table | None:
+        """The payload of those with a vector."""
+        return None if self.payload is None else self.payload.slice(0, self.count_with_vector)
 
     @property
     def came(self) -> int:
@@ -110,79 +127,100 @@ def with_vector_first(parts: Parts, rows: I64) -> tuple[I64, I64]:
     return rows[there], rows[~there]
 
 
-def carry_over(
-    rows: NextTargets, bench: Workbench, folder: Path | None, *, measuring: F32 | None = None
-) -> VersionDraft:
+def carry_over(rows: NextTargets, bench: Workbench, folder: Path | None, *, measuring: F32 | None = None) -> Parts:
     """Make a version of the targets with the correction of the version before, in an index that is trained anew.
 
     Without `measuring`, the stored sample of the bank serves.
     """
     before = rows.parts
+    known = before.manifest
+    held = rows.held(folder)
     offsets = rows.offsets(bench.steps)
-    about: dict[str, Any] = {"seed": before.manifest.provenance.seed}
-    about |= {name: getattr(before.manifest, name) for name in CARRIED}
+    fields: dict[str, Any] = {
+        "built": UNSAVED,
+        "frozen": min(rows.count, known.frozen + rows.came),
+        "grown": 0,
+        "measured": None,
+        "provenance": provenance(known.provenance.inputs, known.provenance.seed, known.correction.name),
+    }
+    occurrence, corrected = None, None
     if len(offsets):
-        draft = measured_draft(before, rows.vectors(folder), offsets, bench, measuring)
+        targets = rows.vectors(folder)
+        queries, is_bank = _measuring(before, targets, bench.recipe.seed, measuring)
+        corrected = CorrectedTargets(targets, before.correction(), offsets, before.prepared())
+        bench.steps.step("searching exactly")
+        hubness, found, _ = _measured(corrected, queries, bench.steps)
+        placed = index_version(corrected, found, hubness, ArrayVectors(queries, "query bank"), queries, bench)
+        if is_bank:
+            fields["measured"], occurrence = placed.measured, placed.occurrence
+        index, canary = placed.index, placed.canary
+        made = held.fill(placed.targets, occurrence)
+        fields["dims"] = stored_dims(made, before.basis)
     else:
-        draft = empty_draft(before.targets.dim, before.correction(), before.bank_sample, about)
-        draft = replace(draft, index=_empty_record(draft.index, before.manifest.index))
-        if before.manifest.keep_full:
-            about["dims"] = before.manifest.dims
-    about["frozen"] = min(rows.count, before.manifest.frozen + rows.came)
-    return replace(draft, about=about, vectorless=len(rows.bare), confidence=before.confidence, basis=before.basis)
+        made, index, canary = empty_targets(held, before.targets.dim, known.index)
+    return replace(
+        before,
+        manifest=known.model_copy(update=fields | {"index": index}),
+        targets=made,
+        encoder=held.encoder,
+        prepared=(lambda: None) if corrected is None else (lambda: corrected.query_time),
+        canary=lambda: canary,
+    )
 
 
-CARRIED = (
-    *("metric", "correction", "bank", "strength", "decided", "strength_choice", "target_prior", "clicks"),
-    *("own_offsets", "fit_by", "notes", "job", "bank_order"),
-)
+def _measuring(before: Parts, targets: VectorSource, seed: int, given: F32 | None) -> tuple[F32, bool]:
+    """Return queries (m, d) to measure with, and whether they are bank queries. Without any, targets serve.
+
+    These are good enough to tune an index, and no measure of hubness.
+    """
+    if given is None and before.bank_sample is None and before.manifest.measured is None:
+        return bank_sample(turned_vectors(targets, before.manifest.metric), seed), False
+    if given is None:
+        given = before.canary()["queries"] if before.bank_sample is None else before.bank_sample
+    return given, True
 
 
-def measured_draft(
-    before: Parts, targets: VectorSource, offsets: F32, bench: Workbench, measuring: F32 | None
-) -> VersionDraft:
-    """Place targets with their offsets, and measure them with the bank that the version before has a sample of."""
-    sample = before.bank_sample
-    without_bank = measuring is None and sample is None and before.manifest.measured is None
-    if without_bank:
-        asking = turned_vectors(targets, before.manifest.metric)
-        measuring = bank_sample(asking, bench.recipe.seed)
-    if measuring is None:
-        measuring = before.canary()["queries"] if sample is None else sample
-    corrected = CorrectedTargets(targets, before.correction(), offsets, before.prepared())
-    bench.steps.step("searching exactly")
-    (_, raw), (_, found) = rankings(measuring, targets, K_OCCURRENCE, None, offsets)
-    bench.steps.step("measuring hubness")
-    hubness = HubnessCounts.of(corrected, measuring, (raw, found))
-    bank = ArrayVectors(measuring, "query bank")
-    draft = replace(index_version(corrected, found, hubness, bank, measuring, bench), bank_sample=sample)
-    # targets served as queries: good enough to tune the index, and no measure of hubness
-    return replace(draft, measured=None, occurrence=None) if without_bank else draft
+def _measured(corrected: CorrectedTargets, queries: F32, steps: Steps) -> tuple[HubnessCounts, I64, F32]:
+    """Return the hubness of exact answers to queries (m, d), their rows (m, k), and scores."""
+    (_, raw), (scores, found) = rankings(queries, corrected.targets, K_OCCURRENCE, None, corrected.offsets)
+    steps.step("measuring hubness")
+    return HubnessCounts.of(corrected, queries, (raw, found)), found, scores
 
 
-def measured_again(now: Parts, measuring: F32 | None) -> Measured | None:
+def measured_again(now: Parts, measuring: F32 | None, steps: Steps) -> Measured | None:
     """Measure hubness and recall of a collection as it is, with the bank that it has a sample of; None without one."""
-    sample = now.bank_sample
+    queries = now.bank_sample if measuring is None else measuring
+    if queries is None:
+        return now.manifest.measured
     targets = now.targets
-    if measuring is None:
-        if sample is None:
-            return now.manifest.measured
-        measuring = sample
-    rows = np.flatnonzero(targets.have_vectors(np.arange(len(targets))))
-    every: VectorSource = StoredVectors(targets, TARGETS)
-    if len(rows) < len(targets):
-        every = TakenVectors(every, rows, TARGETS)
-    offsets = targets.offsets(rows)
-    (_, raw), (scores, found) = rankings(measuring, every, K_OCCURRENCE, None, offsets)
-    corrected = CorrectedTargets(every, now.correction(), offsets, now.prepared())
-    hubness = HubnessCounts.of(corrected, measuring, (raw, found))
-    by_index, _ = targets.find(folded_queries(measuring, 1.0), found.shape[1], targets.defaults, None)
+    every, rows = with_vectors(targets)
+    corrected = CorrectedTargets(every, now.correction(), targets.offsets(rows), now.prepared())
+    hubness, found, scores = _measured(corrected, queries, steps)
+    by_index, _ = targets.find(folded_queries(queries, 1.0), found.shape[1], targets.defaults, None)
     return hubness.record(agreement(by_index, scores))
 
 
-def _empty_record(made: IndexRecord, before: IndexRecord) -> IndexRecord:
-    """Return the record of an empty index, which keeps the engine and the candidates of the version before."""
-    made = made.model_copy(update={"candidates": before.candidates})
-    if before.engine is None:
-        return made
-    return made.model_copy(update={"engine": before.engine.model_copy(update={"name": "", "details": {}})})
+def with_vectors(targets: Targets) -> tuple[VectorSource, I64]:
+    """Return the targets that have a vector, (p, d), and their rows."""
+    rows = np.flatnonzero(targets.have_vectors(np.arange(len(targets))))
+    return TakenVectors(StoredVectors(targets, TARGETS), rows, TARGETS), rows
+
+
+def empty_targets(held: HeldContents, dim: int, like: IndexRecord | None = None) -> tuple[Targets, IndexRecord, Canary]:
+    """Return targets of `dim` coordinates without any vector, to be written to, and what there is to say of them.
+
+    The record keeps the engine and the candidates of the index before.
+    """
+    kind = INDEXES[FLAT_KIND]
+    index = FaissIndex(kind, kind.new(0, augmented_dim(dim), None), dim, {})
+    record = IndexRecord(type=kind.name, parameters={})
+    if like is not None:
+        outside = like.engine and like.engine.model_copy(update={"name": "", "details": {}})
+        record = record.model_copy(update={"candidates": like.candidates, "engine": outside})
+    canary: Canary = {
+        "queries": np.empty((0, dim), np.float32),
+        "rows": np.empty((0, 0), np.int64),
+        "scores": np.empty((0, 0), np.float32),
+        "recall": np.array(1.0),
+    }
+    return held.fill(in_segments([index], np.empty(0, np.float32)), None), record, canary

@@ -1,218 +1,32 @@
-"""A version before it is published: its parts, their files, its manifest, and the place of its vectors."""
+"""The folder of a version that is being made, and the place of its vectors: files, or an engine outside."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from functools import cache, partial
-from importlib.metadata import version as installed_version
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeAlias
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
 from hubless.builder.indexing import IndexOrder, IndexResult, SegmentFolder, build_index, in_segments
 from hubless.builder.inputs.bases import fit_index_basis
-from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.pipeline.checkpoints import Checkpoints
-from hubless.builder.pipeline.written_files import write_fit, write_query_time, write_segments
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.builder.shards import segment_name
-from hubless.corrections import QueryTime, registered
-from hubless.corrections.centred import CentredCorrection
 from hubless.errors import NoEngine, storage_errors
-from hubless.knn import INDEXES, augment
+from hubless.knn import augment
 from hubless.knn.base import Found
 from hubless.knn.tuning import cheapest_setting, recall_curve
-from hubless.measures.confidence.cut import Cut
 from hubless.progress import Steps
-from hubless.search.canaries import Canary, stored_scores
-from hubless.search.engines.embedded import FaissIndex
+from hubless.search.canaries import stored_scores
 from hubless.search.engines.external import Content, Engine, engine
-from hubless.search.ranker import Ranker
-from hubless.search.segments.segment import Segment, SegmentIds
-from hubless.search.segments.targets import Targets
 from hubless.store import bundle
 from hubless.store.addressed import AddressedCatalog, Managed
-from hubless.store.bundle import (
-    FORMAT_VERSION,
-    ConfidenceRecord,
-    IndexRecord,
-    InputRecord,
-    Manifest,
-    Measured,
-    Provenance,
-    SegmentRecord,
-)
+from hubless.store.bundle import Manifest
 from hubless.store.catalog import VERSIONS, Catalog, Staging
 from hubless.store.locks import forget_outside, note_outside, noted_outside, orphaned_outside
-from hubless.vectors.arrays import F32, I64
-from hubless.vectors.basis import Basis
-from hubless.vectors.comparing import comparison
-from hubless.vectors.ids import IdTable
-from hubless.vectors.payload import Payload
-
-
-@dataclass(frozen=True, kw_only=True)
-class VersionDraft:
-    """All parts of a version but its contents: its targets have no ids yet. `about` has fields of its manifest.
-
-    The last `vectorless` targets have no vector. `held_back` are rows of targets whose offset stood alone, and is held
-    back.
-    """
-
-    targets: Targets
-    correction: CentredCorrection
-    query_time: QueryTime | None = None
-    occurrence: NDArray[np.integer[Any]] | None = None
-    bank_sample: F32 | None = None
-    canary: Canary
-    confidence: Cut | None = None
-    basis: Basis | None = None
-    index: IndexRecord
-    measured: Measured | None = None
-    vectorless: int = 0
-    held_back: I64 | None = None
-    about: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def ranker(self) -> Ranker:
-        """Answers queries as the version will."""
-        return Ranker(self.targets, self.query_time)
-
-    @property
-    def count(self) -> int:
-        """The number of targets, n."""
-        return len(self.targets) + self.vectorless
-
-    def filled(
-        self, ids: Callable[[int, int], SegmentIds], payload: Callable[[int, int], Payload] | None, seq: int = 0
-    ) -> Targets:
-        """Return the targets with their ids and payload: each is a function of the first row, and the one after."""
-        segments = list[Segment]()
-        start = 0
-        views = self.targets.stored
-        for number, view in enumerate(views):
-            known = view.segment
-            bare = self.vectorless if number == len(views) - 1 else 0
-            stop = start + len(known) + bare
-            segments.append(
-                replace(
-                    known,
-                    offsets=np.pad(known.offsets, (0, bare)),
-                    ids=ids(start, stop),
-                    payload=None if payload is None else payload(start, stop),
-                    bare=np.arange(len(known), len(known) + bare),
-                    occurrence=self._occurrence(start, stop),
-                    seq=seq,
-                )
-            )
-            start = stop
-        return Targets.of(segments, self.targets.dim)
-
-    def _occurrence(self, start: int, stop: int) -> NDArray[np.integer[Any]] | None:
-        if self.occurrence is None:
-            return None
-        return np.pad(self.occurrence, ((0, 0), (0, self.count - self.occurrence.shape[1])))[:, start:stop]
-
-    def write(self, staged: Staging, contents: Contents, *, seq: int = 0, fit: bool = True) -> list[SegmentRecord]:
-        """Write all files of the version but the manifest. The ids and the payload lie in its folder already.
-
-        It has all writes up to `seq`. Without `fit` it names that of another version.
-        """
-        folder = staged.folder
-        views = self.targets.stored
-        held = [folder / name for name in (bundle.IDS, bundle.PAYLOAD) if (folder / name).exists()]
-        if len(views) == 1:
-            place = staged.made(bundle.SEGMENTS, staged.version)
-            held = [path.replace(place / path.name) for path in held]
-        ids = IdTable.open(held[0])
-        payload = Payload.open(held[1]) if len(held) > 1 else None
-        targets = self.filled(ids.part, None if payload is None else payload.part, seq)
-        records: list[SegmentRecord] = write_segments(targets.stored, staged, self.index.type, {})["segments"]
-        if len(views) > 1:
-            for path in held:
-                path.unlink()
-        if fit:
-            made = staged.made(bundle.FITS, staged.version)
-            write_fit(made, self.correction, self.confidence, self.bank_sample, self.basis, contents.encoder)
-        np.savez(folder / bundle.CANARY, allow_pickle=False, **self.canary)
-        write_query_time(folder, self.query_time)
-        return records
-
-    def manifest(
-        self, contents: Contents, inputs: Mapping[str, InputRecord], collection: str, version: str, **more: Any
-    ) -> Manifest:
-        """Return the manifest, without the record of the files. `more` fields come on top of those of `about`."""
-        fields = {**self.about, **more}
-        index = self.targets.first.index
-        dims = fields.pop("dims", None)
-        if isinstance(index, FaissIndex) and index.whole is not None:
-            dims = index.whole.basis.kept
-        elif self.basis is not None:
-            dims = self.basis.kept
-        fields.setdefault("segments", [SegmentRecord(name=version, index=self.index.type, count=self.count)])
-        return Manifest(
-            format_version=FORMAT_VERSION,
-            collection=collection,
-            version=version,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            count=self.count,
-            dim=self.targets.dim - comparison(fields["metric"]).lifted if self.basis is None else self.basis.dim,
-            dims=dims,
-            index=self.index,
-            id_type="int64" if pa.types.is_integer(contents.ids.type) else "string",
-            payload_columns=contents.payload_columns,
-            encoder=None if contents.encoder is None else {"dim": contents.encoder.dim},
-            measured=self.measured,
-            confidence=confidence_record(self.confidence),
-            provenance=Provenance(
-                inputs=dict(inputs), seed=fields.pop("seed"), versions=_versions(fields["correction"].name)
-            ),
-            files=fields.pop("files", {}),
-            built=version,
-            vectorless=self.vectorless,
-            **{"fit": version, **fields},
-        )
-
-
-def confidence_record(model: Cut | None) -> ConfidenceRecord | None:
-    """Return what a manifest says of a model of confidence."""
-    if model is None:
-        return None
-    return ConfidenceRecord(calibrated=model.pairs > 0, pairs=model.pairs, accuracies=model.accuracies, lean=model.lean)
-
-
-def empty_draft(dim: int, correction: CentredCorrection, sample: F32 | None, about: Mapping[str, Any]) -> VersionDraft:
-    """Return a version without vectors of d dimensions, to be written to."""
-    kind = INDEXES["flat"]
-    index = kind.new(0, augment.augmented_dim(dim), None)
-    return VersionDraft(
-        targets=in_segments([FaissIndex(kind, index, dim, {})], np.empty(0, np.float32)),
-        correction=correction,
-        bank_sample=sample,
-        canary={
-            "queries": np.empty((0, dim), np.float32),
-            "rows": np.empty((0, 0), np.int64),
-            "scores": np.empty((0, 0), np.float32),
-            "recall": np.array(1.0),
-        },
-        index=IndexRecord(type=kind.name, parameters={}),
-        about=about,
-    )
-
-
-@cache
-def _versions(correction: str) -> dict[str, str]:
-    """Return the versions of the packages that make a version, and of the one that brings its correction."""
-    brought_by, _, version = registered(correction).package.partition(" ")
-    own = {package: installed_version(package) for package in bundle.BUILT_WITH}
-    return own | ({brought_by: version} if version else {})
-
+from hubless.vectors.arrays import F32
 
 _log = logging.getLogger("hubless.engines")
 

@@ -1,17 +1,21 @@
 """A version whose correction is fitted: vectors → correction → offsets → index → measurements."""
 
 import logging
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless.builder.banks.bank_review import warnings
 from hubless.builder.banks.bank_split import split_bank
 from hubless.builder.banks.default_strength import asking, first_strength, judged
 from hubless.builder.indexing import ExactAnswers, IndexOrder
-from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.build_inputs import BuildVectors, HeldContents
 from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
-from hubless.builder.pipeline.draft import VersionDraft, Workbench
+from hubless.builder.pipeline.draft import Workbench
+from hubless.builder.pipeline.held_back import naming_held_back
+from hubless.builder.pipeline.next_version import new_manifest
 from hubless.builder.pipeline.survey import (
     K_OCCURRENCE,
     MOST_RESCORED,
@@ -20,6 +24,7 @@ from hubless.builder.pipeline.survey import (
     Survey,
     survey,
 )
+from hubless.builder.recipe import Recipe
 from hubless.corrections import GIVEN, FittedCorrection
 from hubless.corrections.banks.bank_checks import (
     MOST_TARGETS,
@@ -32,6 +37,7 @@ from hubless.corrections.banks.bank_checks import (
 from hubless.corrections.banks.far_away import check_near
 from hubless.corrections.banks.live_queries import MOST_LIVE, drawn
 from hubless.corrections.fits import fit_each
+from hubless.measures.bank_record import BankRecord
 from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
 from hubless.measures.confidence.cut import Cut, fit_confidence
 from hubless.measures.confidence.labelled_answers import Answers
@@ -40,8 +46,18 @@ from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.measures.likeness import share_among
 from hubless.progress import Silent, Steps
 from hubless.search import canaries
+from hubless.search.canaries import Canary
+from hubless.search.parts import Parts
 from hubless.search.ranker import Ranker
-from hubless.store.bundle import CorrectionRecord, DecidedStrength, PriorRecord, StrengthRecord
+from hubless.search.segments.targets import Targets
+from hubless.store.bundle import (
+    CorrectionRecord,
+    DecidedStrength,
+    IndexRecord,
+    Measured,
+    PriorRecord,
+    StrengthRecord,
+)
 from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.sources import VectorSource, in_memory, sample
 
@@ -50,14 +66,17 @@ _log = logging.getLogger("hubless.banks")
 
 def fit_version(
     vectors: BuildVectors,
+    held: HeldContents,
     bench: Workbench,
     *,
     bank_of_targets: bool = False,
     strength: DecidedStrength | None = None,
     judges: LabelledPairs | None = None,
     hold_back: bool = False,
-) -> VersionDraft:
+) -> Parts:
     """Check the banks, measure the correction, fit it on all of the bank, compute offsets and build the index.
+
+    `held` are the ids and the payload of the targets, then of those that have no vector.
 
     Hubness is measured with half of the bank, by a fit on others. That fit is then dropped: the offsets of the version
     are fitted on all of the bank. The logger `hubless.banks` warns of what is noticed. A part of the queries with
@@ -68,28 +87,88 @@ def fit_version(
     bank.
     """
     recipe = bench.recipe
-    steps = bench.steps
-    kept = bench.checkpoints
-    targets = vectors.targets
-    check_near(targets, recipe.metric)
+    check_near(vectors.targets, recipe.metric)
     vectors = vectors.thinned(recipe.seed, fresh=strength is None)
     vectors, clicked = chosen_by_clicks(vectors, recipe)
     strength = strength if clicked is None else DecidedStrength(value=float(clicked.chosen != RAW), by="clicks")
-    bank = vectors.bank_with_groups
-    traits = vectors.traits
-    pairs = None
     given = recipe.correction == GIVEN
-    if vectors.relevant is not None:
-        fitted = recipe.correction != "none"
-        bank, pairs = hold_out_pairs(bank, vectors.relevant, fitted, recipe.seed, recipe.metric)
-    record = None
-    notes = [] if given else [WITHOUT_BANK]
-    if vectors.bank_given:
-        checked = check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed)
-        record = checked.record
-        notes = checked.logged().notes
-        bank = checked.once
+    bank, pairs, record, notes = _bank(vectors, recipe, bank_of_targets=bank_of_targets)
     _check_live(vectors, recipe.metric)
+    fitted = _fitted(vectors, bank, bench, hold_back=hold_back)
+    placed, corrected = fitted.placed, fitted.corrected
+    stored = held.fill(placed.targets, placed.occurrence if vectors.bank_given else None)
+    ranker = Ranker(stored, corrected.query_time)
+    chosen = _strength(vectors.live_queries, ranker, bench.steps)
+    by_lengths = None if given or recipe.correction == "none" else recipe.metric
+    strength = strength or first_strength(chosen, vectors.targets, by_lengths)
+    cut = None
+    if vectors.bank_given:
+        strength = judged_by(strength, ranker, judges or pairs, fitted.found)
+        bench.steps.step("fitting the model of confidence")
+        cut = confidence_of(ranker, bank, pairs, strength.value, vectors.calibrated)
+    notes = [*vectors.notes, *notes, *(_notes_of_given(vectors, recipe.metric) if given else [])]
+    notes += [*fitted.notes, *warnings(chosen)]
+    record, told = naming_held_back(record, held.ids.array, fitted.found.held)
+    manifest = new_manifest(
+        stored,
+        vectors.basis,
+        metric=recipe.metric,
+        seed=recipe.seed,
+        inputs=vectors.records,
+        correction=CorrectionRecord(
+            name=recipe.correction, parameters=dict(recipe.parameters), details=corrected.correction.details
+        ),
+        index=placed.index,
+        measured=placed.measured if vectors.bank_given else None,
+        bank=record,
+        strength=strength.value,
+        decided=strength,
+        strength_choice=None if chosen is None else StrengthRecord(**asdict(chosen)),
+        clicks=clicked,
+        fit_by=None if vectors.grouping is None else vectors.grouping.column,
+        notes=[*notes, *told],
+        **{"own_offsets" if given else "target_prior": _prior_record(vectors)},
+    )
+    return Parts(
+        manifest=manifest,
+        targets=stored,
+        encoder=held.encoder,
+        prepared=lambda: corrected.query_time,
+        bank_sample=bank_sample(bank, recipe.seed) if vectors.bank_given else None,
+        correction=lambda: corrected.correction,
+        canary=lambda: placed.canary,
+        confidence=cut,
+        basis=vectors.basis,
+    )
+
+
+def _bank(
+    vectors: BuildVectors, recipe: Recipe, *, bank_of_targets: bool
+) -> tuple[VectorSource, LabelledPairs | None, BankRecord | None, list[str]]:
+    """Return the bank (b, d) to fit on, each query once, the labelled queries that stay out, and what checks say."""
+    bank, pairs = vectors.bank_with_groups, None
+    if vectors.relevant is not None:
+        fits = recipe.correction != "none"
+        bank, pairs = hold_out_pairs(bank, vectors.relevant, fits, recipe.seed, recipe.metric)
+    if not vectors.bank_given:
+        return bank, pairs, None, [] if recipe.correction == GIVEN else [WITHOUT_BANK]
+    checked = check_bank(bank, vectors.targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed)
+    return checked.once, pairs, checked.record, checked.logged().notes
+
+
+class _Fitted(NamedTuple):
+    """Targets with the offsets of a fit, exact answers of queries of it, and indexes; `notes` are what fits say."""
+
+    corrected: CorrectedTargets
+    found: Survey
+    placed: "PlacedTargets"
+    notes: list[str]
+
+
+def _fitted(vectors: BuildVectors, bank: VectorSource, bench: Workbench, *, hold_back: bool) -> _Fitted:
+    """Fit the correction on a bank (b, d), and on a part of it, which the rest measures; place the targets."""
+    recipe, steps, kept = bench.recipe, bench.steps, bench.checkpoints
+    targets, traits = vectors.targets, vectors.traits
     split, (fitting, tuning) = split_bank(bank, recipe.seed), hold_out(bank, recipe.seed)
     banks = [split.others, bank]
     steps.step("fitting the correction")
@@ -112,42 +191,19 @@ def fit_version(
         held_out=split.held_out,
         fitted_queries=split.others.shape[0],
     )
-    draft = index_version(corrected, found.found(1)[1], hubness, fitting, tuning, bench)
-    ranker = draft.ranker
-    chosen = _strength(vectors.live_queries, ranker, steps)
-    strength = strength or first_strength(
-        chosen, targets, None if recipe.correction in (GIVEN, "none") else recipe.metric
-    )
-    if vectors.bank_given:
-        strength = judged_by(strength, ranker, judges or pairs, found)
-        steps.step("fitting the model of confidence")
-        cut = confidence_of(ranker, bank, pairs, strength.value, vectors.calibrated)
-        draft = replace(draft, bank_sample=bank_sample(bank, recipe.seed), confidence=cut)
-    else:
-        draft = replace(draft, occurrence=None, measured=None)
-    of_given = _notes_of_given(vectors, recipe.metric) if given else []
-    about = {
-        "metric": recipe.metric,
-        "seed": recipe.seed,
-        "correction": CorrectionRecord(
-            name=recipe.correction, parameters=dict(recipe.parameters), details=draft.correction.details
-        ),
-        "bank": record,
-        "strength": strength.value,
-        "decided": strength,
-        "strength_choice": None if chosen is None else StrengthRecord(**asdict(chosen)),
-        ("own_offsets" if given else "target_prior"): _prior_record(vectors),
-        "clicks": clicked,
-        "fit_by": None if vectors.grouping is None else vectors.grouping.column,
-        "notes": [
-            *vectors.notes,
-            *notes,
-            *of_given,
-            *_notes(measured, shipped),
-            *warnings(chosen),
-        ],
-    }
-    return replace(draft, about=about, basis=vectors.basis, held_back=found.held)
+    placed = index_version(corrected, found.found(1)[1], hubness, fitting, tuning, bench)
+    return _Fitted(corrected, found, placed, _notes(measured, shipped))
+
+
+@dataclass(frozen=True)
+class PlacedTargets:
+    """Targets in their indexes, without ids, what the manifest says of these, and the canary queries."""
+
+    targets: Targets
+    index: IndexRecord
+    measured: Measured
+    canary: Canary
+    occurrence: NDArray[np.uint16]
 
 
 def index_version(
@@ -157,7 +213,7 @@ def index_version(
     bank: VectorSource,
     tuning: F32,
     bench: Workbench,
-) -> VersionDraft:
+) -> PlacedTargets:
     """Build the index of corrected targets, choose its search parameters and measure its recall.
 
     Recall compares the index with the `exact` answers (m, k) of a search with the offsets of the version, to queries
@@ -176,15 +232,12 @@ def index_version(
         metric=recipe.metric,
     )
     placed = bench.place(order, bench.steps)
-    ranker = Ranker(placed.targets, corrected.query_time)
-    return VersionDraft(
-        targets=placed.targets,
-        correction=corrected.correction,
-        query_time=corrected.query_time,
-        occurrence=hubness.occurrence,
-        canary=canaries.ask(ranker, tuning, exact),
-        index=placed.record(order),
-        measured=hubness.record(placed.setting.recall),
+    return PlacedTargets(
+        placed.targets,
+        placed.record(order),
+        hubness.record(placed.setting.recall),
+        canaries.ask(Ranker(placed.targets, corrected.query_time), tuning, exact),
+        hubness.occurrence,
     )
 
 

@@ -5,15 +5,12 @@ its life, however large the collection, and there are few segments. Flat segment
 or measured.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from hubless.builder.pipeline.written_files import write_fit, write_query_time, write_segments
+from hubless.builder.pipeline.next_version import UNSAVED
 from hubless.builder.shards import most_in_a_shard
 from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, augmented_dim
@@ -24,10 +21,6 @@ from hubless.search.engines.embedded import FaissIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import Segment, SegmentView
 from hubless.search.segments.targets import Targets
-from hubless.store import bundle
-from hubless.store.bundle import FITS, SEGMENTS, FileRecord, Manifest, SegmentRecord
-from hubless.store.catalog import Staging
-from hubless.store.durable import link
 from hubless.vectors.ids import IdTable
 from hubless.vectors.payload import Payload
 from hubless.vectors.sources import HeldVectors
@@ -49,11 +42,11 @@ def flushed(targets: Targets, most: int | None = None) -> Targets:
     last = max((number for number, view in enumerate(left) if view.segment.stamps is None), default=0)
     for number in range(last, len(left)):
         if _is_wasteful(left[number]):
-            left[number] = SegmentView(joined([left[number]]))
+            left[number] = SegmentView(one_segment(targets, [left[number]]))
     if taken:
-        left.append(SegmentView(joined(taken)))
+        left.append(SegmentView(one_segment(targets, taken)))
     some = [view for view in left if len(view) or view.segment.stamps is None] or left[-1:]
-    return Targets.of([view.segment for view in some], targets.dim, [view.gone for view in some])
+    return targets.of_views(some)
 
 
 def _joins(view: SegmentView, count: int, most: int | None) -> bool:
@@ -73,77 +66,34 @@ def _is_flat(view: SegmentView) -> bool:
     return isinstance(index, FaissIndex) and index.whole is None and index.kind.name == FLAT_KIND
 
 
-def joined(views: Sequence[SegmentView]) -> Segment:
-    """Return the rows that are left of some flat segments, in their order, as one in memory."""
-    parts = [(view.segment, view.left) for view in views]
-    index = parts[0][0].index
-    vectors = np.concatenate([segment.index.vectors(rows) for segment, rows in parts])
-    offsets = np.concatenate([segment.offsets[rows] for segment, rows in parts])
-    ids = pa.concat_arrays([segment.ids.array.take(pa.array(rows)) for segment, rows in parts])
-    bare = np.concatenate([segment.have_vectors[rows] for segment, rows in parts])
-    occurrence = None
-    if any(segment.occurrence is not None for segment, _ in parts):
-        known = [
-            np.full((2, len(rows)), -1) if segment.occurrence is None else segment.occurrence[:, rows]
-            for segment, rows in parts
-        ]
-        occurrence = np.concatenate(known, axis=1).astype(np.int32)
-    made = make_index(INDEXES[FLAT_KIND], AugmentedVectors(HeldVectors(vectors, "targets"), offsets), 0, Silent())
+def one_segment(targets: Targets, views: Iterable[SegmentView]) -> Segment:
+    """Return the rows that are left of some flat segments of targets, in their order, as one in memory."""
+    part = targets.of_views(views)
+    rows = np.arange(len(part))
+    offsets = part.offsets(rows)
+    vectors = AugmentedVectors(HeldVectors(part.vectors(rows), "targets"), offsets)
+    kind = INDEXES[FLAT_KIND]
     return Segment(
-        index=FaissIndex(INDEXES[FLAT_KIND], made, index.dim, {}),
+        index=FaissIndex(kind, make_index(kind, vectors, 0, Silent()), part.dim, {}),
         offsets=offsets,
-        ids=IdTable.of(ids),
-        payload=_payload(parts),
-        bare=np.flatnonzero(~bare),
-        occurrence=occurrence,
-        stamps=np.concatenate([segment.stamps_of(rows) for segment, rows in parts], axis=1),
+        ids=IdTable.of(part.ids.array),
+        payload=None if part.payload is None else Payload(part.payload.table().unify_dictionaries().combine_chunks()),
+        bare=np.flatnonzero(~part.have_vectors(rows)),
+        occurrence=part.occurrence(),
+        stamps=part.stamped(rows),
     )
 
 
-def _payload(parts: Sequence[tuple[Segment, Any]]) -> Payload | None:
-    tables = [segment.payload.table().take(pa.array(rows)) for segment, rows in parts if segment.payload is not None]
-    return Payload(pa.concat_tables(tables).unify_dictionaries().combine_chunks()) if tables else None
+def as_flushed(parts: Parts) -> Parts:
+    """Return a collection without targets in memory. What is new of it has no name yet."""
+    known = parts.manifest
+    targets = flushed(parts.targets, known.index.shard_targets)
+    came = {name: min(len(targets), getattr(known, name) + parts.added) for name in ("frozen", "grown")}
+    return replace(parts, targets=targets, manifest=known.model_copy(update=came))
 
 
-def write_flushed(parts: Parts, staged: Staging, *, here: bool = True, **more: Any) -> Manifest:
-    """Write what is new of a collection as a version, and return its manifest. `more` are fields of it that change.
-
-    `here` says that the version is of the same collection. In another one all is new.
-    """
-    before = parts.manifest
-    folder = parts.folder
-    if here:
-        views = flushed(parts.targets, before.index.shard_targets).stored
-    else:
-        views = tuple(replace(view, segment=replace(view.segment, seq=0, name="")) for view in parts.targets.stored)
-    kinds = {each.name: each.index for each in before.segments}
-    fields = write_segments(views, staged, FLAT_KIND if here else before.index.type, kinds)
-    if here and folder is not None:
-        for file in (bundle.CANARY, bundle.SOURCES):
-            if file in before.files and not (staged.folder / file).exists():
-                link(folder / file, staged.folder / file)
-    else:
-        np.savez(staged.folder / bundle.CANARY, allow_pickle=False, **parts.canary())
-    write_query_time(staged.folder, parts.prepared())
-    fields |= {
-        "version": staged.version,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "log_seq": parts.seq,
-        "frozen": min(fields["count"], before.frozen + parts.added),
-        "grown": min(fields["count"], before.grown + parts.added),
-        "files": carried_files(before, fields["segments"], more.get("fit", before.fit)) if here else {},
-    }
-    return before.model_copy(update=fields | more)
-
-
-def carried_files(before: Manifest, segments: Sequence[SegmentRecord], fit: str) -> dict[str, FileRecord]:
-    """Return the files of some segments and of a fit, of those that a version names."""
-    named = {f"{SEGMENTS}/{each.name}" for each in segments} | {f"{FITS}/{fit}"}
-    return {file: record for file, record in before.files.items() if file.rpartition("/")[0] in named}
-
-
-def write_refitted(parts: Parts, staged: Staging) -> dict[str, Any]:
-    """Write the fit of a collection, with its encoder, anew. Return the fields of a manifest that name it."""
-    fit = staged.made(FITS, staged.version)
-    write_fit(fit, parts.correction(), parts.confidence, parts.bank_sample, parts.basis, parts.encoder)
-    return {"fit": staged.version, "encoder": None if parts.encoder is None else {"dim": parts.encoder.dim}}
+def as_copied(parts: Parts) -> Parts:
+    """Return a collection of which all is new, so that it can become another one."""
+    views = [replace(view, segment=replace(view.segment, name="")) for view in parts.targets.stored]
+    known = parts.manifest.model_copy(update={"fit": UNSAVED, "built": UNSAVED, "files": {}, "job": None})
+    return replace(parts, targets=parts.targets.of_views(views), manifest=known, folder=None, seq=0)

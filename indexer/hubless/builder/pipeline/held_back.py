@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from hubless.builder.pipeline.draft import VersionDraft
 from hubless.measures.bank_record import BankRecord
-from hubless.vectors.arrays import to_arrow
+from hubless.vectors.arrays import I64, to_arrow
 
 _log = logging.getLogger("hubless.banks")
 
@@ -15,12 +14,11 @@ SHOWN, MOST_NAMED = 10, 100
 """So many are named in a sentence, and in the manifest."""
 
 
-def naming_held_back(draft: VersionDraft, ids: pa.Array) -> VersionDraft:
-    """Return a version that says whose offsets are held back. `ids` are those of all its targets."""
-    bank: BankRecord | None = draft.about["bank"]
-    if draft.held_back is None or not len(draft.held_back) or bank is None:
-        return draft
-    named = ids.take(to_arrow(draft.held_back)).to_pylist()
+def naming_held_back(bank: BankRecord | None, ids: pa.Array, rows: I64 | None) -> tuple[BankRecord | None, list[str]]:
+    """Return the record of a bank with the ids of targets in these rows, whose offsets are held back, and a note."""
+    if bank is None or rows is None or not len(rows):
+        return bank, []
+    named = ids.take(to_arrow(rows)).to_pylist()
     more = f" and {len(named) - SHOWN:,} more" if len(named) > SHOWN else ""
     note = (
         f"With this bank the offset of {len(named):,} of {len(ids):,} targets stands alone: "
@@ -28,5 +26,4 @@ def naming_held_back(draft: VersionDraft, ids: pa.Array) -> VersionDraft:
         "targets, or they are planted hubs: look at them, and at the bank."
     )
     _log.warning(note)
-    record = replace(bank, held_back=named[:MOST_NAMED])
-    return replace(draft, about={**draft.about, "bank": record, "notes": [*draft.about["notes"], note]})
+    return replace(bank, held_back=tuple(named[:MOST_NAMED])), [note]

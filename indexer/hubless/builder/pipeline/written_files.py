@@ -1,8 +1,8 @@
 """The files of a version: those of its segments, of its fit, and which rows are gone."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import count
+from itertools import count, filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,12 @@ from numpy.typing import NDArray
 from hubless.builder.indexing import kept_full, write_whole
 from hubless.builder.shards import segment_name
 from hubless.corrections import QueryTime
-from hubless.corrections.centred import CentredCorrection
-from hubless.encoders import Encoder
-from hubless.measures.confidence.cut import Cut
 from hubless.search.engines.embedded import FaissIndex
+from hubless.search.parts import Parts
 from hubless.search.segments.segment import Segment, SegmentView
+from hubless.search.segments.targets import Targets
 from hubless.store import bundle
-from hubless.store.bundle import SegmentRecord
 from hubless.store.catalog import Staging
-from hubless.vectors.arrays import F32
-from hubless.vectors.basis import Basis
 from hubless.vectors.ids import write_ids
 from hubless.vectors.npy import write_array
 from hubless.vectors.plain_arrow import write_arrow
@@ -53,44 +49,31 @@ def write_segment(folder: Path, segment: Segment) -> None:
         write_arrow(segment.payload.table(), folder / bundle.PAYLOAD)
 
 
-def write_segments(
-    views: Iterable[SegmentView], staged: Staging, kind: str, kinds: Mapping[str, str], *, first: int = 0
-) -> dict[str, Any]:
-    """Write the segments of a version that have no name yet, and which rows are gone. Return the manifest's fields.
+def write_segments(targets: Targets, staged: Staging, seq: int) -> Targets:
+    """Write the segments of a version that have no name yet, and name them. One that is built has writes up to `seq`.
 
-    New segments are named on from number `first`. `kinds` has the kind of index of known segments, `kind` that of
-    others.
+    Ids and payload that lie in the folder of the version already go to the segment, if it is the only one.
     """
-    named = list[SegmentView]()
-    numbers = count(first)
-    for view in views:
-        if not view.segment.name:
-            name = segment_name(staged.version, next(numbers))
-            view = replace(view, segment=replace(view.segment, name=name))
-            write_segment(staged.made(bundle.SEGMENTS, name), view.segment)
-        named.append(view)
-    _write_gone(staged.folder, named)
-    return {
-        "segments": [_record(view, kinds.get(view.segment.name, kind)) for view in named],
-        "count": sum(map(len, named)),
-        "vectorless": sum(view.vectorless for view in named),
-    }
+    held = [staged.folder / name for name in (bundle.IDS, bundle.PAYLOAD) if (staged.folder / name).exists()]
+    known = {view.segment.name for view in targets.stored}
+    free = filterfalse(known.__contains__, (segment_name(staged.version, number) for number in count()))
+    named = []
+    for view in targets.stored:
+        if not (segment := view.segment).name:
+            name = next(free)
+            segment = replace(segment, name=name, seq=seq if segment.stamps is None else segment.seq)
+            folder = staged.made(bundle.SEGMENTS, name)
+            if len(targets.stored) == 1:
+                held = [path.replace(folder / path.name) for path in held]
+            write_segment(folder, segment)
+        named.append(replace(view, segment=segment))
+    if len(named) > 1:
+        for path in held:
+            path.unlink()
+    return targets.of_views(named)
 
 
-def _record(view: SegmentView, kind: str) -> SegmentRecord:
-    """Return what a manifest says of a segment."""
-    segment = view.segment
-    return SegmentRecord(
-        name=segment.name,
-        index=kind,
-        count=len(segment),
-        bare=len(segment.bare),
-        removed=len(view.gone),
-        seq=segment.seq if segment.stamps is None else int(segment.stamps[0].max(initial=0)),
-    )
-
-
-def _write_gone(folder: Path, views: Sequence[SegmentView]) -> None:
+def write_gone(folder: Path, views: Iterable[SegmentView]) -> None:
     """Write the rows that are gone of segments, by their names; nothing if all are there."""
     bits = {}
     for view in views:
@@ -108,20 +91,14 @@ def write_query_time(folder: Path, query_time: QueryTime | None) -> None:
         np.savez(folder / bundle.QUERY_TIME, allow_pickle=False, **query_time.arrays())
 
 
-def write_fit(
-    folder: Path,
-    correction: CentredCorrection,
-    confidence: Cut | None,
-    bank_sample: F32 | None,
-    basis: Basis | None,
-    encoder: Encoder | None,
-) -> None:
+def write_fit(folder: Path, parts: Parts) -> None:
     """Write the fitted correction and what belongs to it."""
-    np.savez(folder / bundle.CORRECTION, allow_pickle=False, **correction.state())
-    if confidence is not None:
-        np.savez(folder / bundle.CONFIDENCE, allow_pickle=False, **confidence.state())
-    for name, array in ((bundle.BANK_SAMPLE, bank_sample), (bundle.BASIS, None if basis is None else basis.directions)):
+    np.savez(folder / bundle.CORRECTION, allow_pickle=False, **parts.correction().state())
+    if parts.confidence is not None:
+        np.savez(folder / bundle.CONFIDENCE, allow_pickle=False, **parts.confidence.state())
+    directions = None if parts.basis is None else parts.basis.directions
+    for name, array in ((bundle.BANK_SAMPLE, parts.bank_sample), (bundle.BASIS, directions)):
         if array is not None:
             write_array(folder / name, array)
-    if encoder is not None:
-        encoder.save(folder)
+    if parts.encoder is not None:
+        parts.encoder.save(folder)

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.builder.pipeline.carry import current_parts
-from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.reindex.job_file import FirstRightGate, ReindexJob
 from hubless.builder.reindex.job_targets import kept_rows
 from hubless.builder.reindex.lost_values import emptied
@@ -20,7 +19,6 @@ from hubless.builder.reindex.plan import JobPlan
 from hubless.measures.confidence.calibration_pairs import LabelledPairs
 from hubless.measures.labels import KnownItems, known_queries, open_labels, right_rows
 from hubless.search.parts import Parts
-from hubless.search.ranker import Ranker
 from hubless.store.bundle import Hubness
 from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.basis import Basis, as_compared
@@ -52,34 +50,23 @@ class GateResult:
         return f"{self.gate}: {self.value:.4g} is {beyond} the bound, {self.bound:g}{why}"
 
 
-@dataclass(frozen=True, eq=False)
-class _Searched:
-    ranker: Ranker
-    ids: pa.Array
-    strength: float
-
-    def found(self, queries: F32, k: int) -> list[list[Any]]:
-        rows = self.rows(queries, k)
-        ids: list[Any] = self.ids.take(pa.array(rows.ravel())).to_pylist()
-        return [ids[start : start + rows.shape[1]] for start in range(0, len(ids), rows.shape[1])]
-
-    def rows(self, queries: F32, k: int) -> I64:
-        """Return the rows (m, k) of the first targets of each query."""
-        found: I64 = self.ranker.rank(queries, min(k, self.ranker.targets.room(None)), self.strength, {}).rows
-        return found
+def _found(parts: Parts, queries: F32, k: int) -> list[list[Any]]:
+    """Return the ids of the first k targets of each query (m, d)."""
+    return [parts.ids.ids(rows) for rows in _rows(parts, queries, k)]
 
 
-def measure_gates(plan: JobPlan, draft: VersionDraft, ids: pa.Array, before: Parts | None) -> list[GateResult]:
-    """Compare a version with the gates of its job; `ids` (n,) are those of its targets."""
+def _rows(parts: Parts, queries: F32, k: int) -> I64:
+    found: I64 = parts.ranker.rank(queries, min(k, parts.ranker.count), parts.manifest.strength, {}).rows
+    return found
+
+
+def measure_gates(plan: JobPlan, now: Parts, before: Parts | None) -> list[GateResult]:
+    """Compare a version with the gates of its job."""
     job = plan.job
-    now = _Searched(draft.ranker, ids, draft.about["strength"])
-    earlier = None
-    if before is not None and before.targets.room(None):
-        earlier = _Searched(before.ranker, before.ids.array, before.manifest.strength)
-    measured = draft.measured
-    bank = draft.about["bank"]
+    earlier = before if before is not None and before.ranker.count else None
+    measured, bank = now.manifest.measured, now.manifest.bank
     missing = "was not measured"
-    values = _counted(len(ids), before, plan.rows.gone)
+    values = _counted(len(now.targets), before, plan.rows.gone)
     values["recall.min"] = (None, missing) if measured is None else (measured.recall_at_10, "")
     for name in Hubness.model_fields:
         value = None if measured is None else getattr(measured.hubness_corrected, name)
@@ -88,13 +75,13 @@ def measure_gates(plan: JobPlan, draft: VersionDraft, ids: pa.Array, before: Par
     values["coverage.min"] = (coverage, "" if coverage is not None else "too few queries or targets to say")
     if job.gates.canaries is not None:
         values["canaries.max_changed"] = (None, NO_VERSION)
-        if before is not None and earlier is not None:
-            queries: F32 = before.canary()["queries"]
-            pairs = zip(earlier.found(queries, _TOP), now.found(queries, _TOP), strict=True)
+        if earlier is not None:
+            queries: F32 = earlier.canary()["queries"]
+            pairs = zip(_found(earlier, queries, _TOP), _found(now, queries, _TOP), strict=True)
             changed = [1 - len({*old} & {*new}) / len(old) for old, new in pairs]
             values["canaries.max_changed"] = (float(np.mean(changed)), "")
     if (gate := job.gates.r_at_1) is not None:
-        right = partial(_first_right, gate, job.metric, plan.folder, basis=draft.basis)
+        right = partial(_first_right, gate, job.metric, plan.folder, basis=now.basis)
         share = right(now)
         values["r_at_1.min"] = (share, "")
         values["r_at_1.max_drop"] = (None, NO_VERSION) if earlier is None else (max(0.0, right(earlier) - share), "")
@@ -151,15 +138,15 @@ def _allowing(gate: str, bound: str, share: float) -> str:
     return f"gates: {{{gate}: {{{bound}: {ceil(100 * share) / 100:g}}}}} in the job file allows it"
 
 
-def _first_right(gate: FirstRightGate, metric: str, folder: Path, searched: _Searched, basis: Basis | None) -> float:
-    """Return R@1 of a searched version by the labelled queries of a gate, as a share.
+def _first_right(gate: FirstRightGate, metric: str, folder: Path, parts: Parts, basis: Basis | None) -> float:
+    """Return R@1 of a version by the labelled queries of a gate, as a share.
 
     A target that one of two versions does not have is no mistake of its ranking.
     """
-    pairs = labelled_pairs(gate, metric, folder, searched.ids, searched.ranker.targets.dim, basis)
+    pairs = labelled_pairs(gate, metric, folder, parts.ids.array, parts.targets.dim, basis)
     if not len(pairs.queries):
         return 0.0
-    firsts = searched.rows(pairs.queries, 1)[:, 0].tolist()
+    firsts = _rows(parts, pairs.queries, 1)[:, 0].tolist()
     return float(np.mean([first in right for first, right in zip(firsts, pairs.relevant, strict=True)]))
 
 

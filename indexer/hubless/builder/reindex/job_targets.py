@@ -1,7 +1,6 @@
 """The targets, the query bank and the target prior that a job gives the next version."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.builder.banks.thinning import thin
-from hubless.builder.inputs.build_inputs import Contents
-from hubless.builder.inputs.groupings import bank_groups_of
+from hubless.builder.inputs.bank_rows import QUERY_BANK, BankRows
 from hubless.builder.inputs.items import open_given, without_bad_rows
 from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import in_file
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
 from hubless.builder.reindex.plan import JobPlan
 from hubless.builder.reindex.source_files import FileTargets, RowChanges
-from hubless.corrections.banks.counts import counts_of
-from hubless.corrections.grouped import Names
 from hubless.encoders import Encoder
 from hubless.errors import InputError, advice, one_line
 from hubless.search.parts import Parts
@@ -58,14 +54,13 @@ def job_targets(
     table = _ids_and_payload(before, staying, bare, puts, full)
     ids = table[_IDS].combine_chunks()
     payload = table.drop_columns([_IDS])
-    contents = Contents.of_table(ids, payload, encoder)
     spooled = None
     if puts:
         sources = [as_compared(put.vectors, metric, basis, OF_TARGETS) for put in puts]
         shape = sum(source.shape[0] for source in sources), sources[0].shape[1]
         blocks = (block for source in sources for block in source.blocks(block_rows(shape[1])))
         spooled = in_file(blocks, shape, folder, TARGETS)
-    return NextTargets(before, staying, bare, spooled, contents, payload if payload.column_names else None)
+    return NextTargets(before, staying, bare, spooled, ids, payload if payload.column_names else None, encoder)
 
 
 def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> I64:
@@ -115,23 +110,6 @@ def _with_ids(ids: pa.Array, payload: pa.Table | None) -> pa.Table:
     return pa.table({_IDS: ids}) if payload is None else payload.append_column(_IDS, ids)
 
 
-NAME = "query bank"
-
-
-@dataclass(frozen=True)
-class JobBank:
-    """The query bank (b, d), as it is given, who asked each query, None whoever is believed, and what was left out.
-
-    `counts` (b,) says how often each was asked; live queries, which are thinned, once. `ids` are those of a lone file.
-    """
-
-    queries: VectorSource
-    clients: list[str | None]
-    counts: I64
-    notes: list[str]
-    ids: pa.Array | None
-
-
 def is_thinned(plan: JobPlan) -> bool:
     """Return whether a part of the bank is thinned. The result then depends on the targets."""
     return any(_is_sample(plan.paths[entry]) for entry in _bank_entries(plan))
@@ -141,52 +119,42 @@ def _bank_entries(plan: JobPlan) -> list[str]:
     return [entry for entry in plan.paths if entry.startswith("query_bank.")]
 
 
-def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis | None = None) -> JobBank:
-    """Return the bank of the job. Samples of live queries are thinned by the targets."""
-    metric = plan.job.metric
-    parts = list[VectorSource]()
+def open_bank(
+    plan: JobPlan, targets: VectorSource | None = None, basis: Basis | None = None
+) -> tuple[BankRows, list[str]]:
+    """Return the bank of the job, and what was left out: samples of live queries are thinned by the targets."""
+    parts = list[BankRows]()
     notes = list[str]()
-    whose = list[str | None]()
-    counts = list[I64]()
-    ids = list[pa.Array | None]()
+    column = plan.job.fit_by
     for entry in _bank_entries(plan):
-        part, clients = open_vectors(entry, NAME, plan)
-        if targets is not None and clients is not None:
-            compared = as_compared(part, metric, basis, OF_QUERIES)
+        files = plan.paths[entry]
+        if not _is_sample(files):
+            opened = {each.name: _opened(each, QUERY_BANK, plan) for each in files}
+            parts += [BankRows.of(items, column, f"{entry} ({name})") for name, items in opened.items()]
+            continue
+        if column is not None:
+            raise InputError(entry, f"a file with the column {column}, as fit_by asks for it", "live queries")
+        sample = read_sample(files)
+        clients: Sequence[str] = sample.clients
+        queries: VectorSource = HeldVectors(sample.vectors, QUERY_BANK)
+        if targets is not None:
+            compared = as_compared(queries, plan.job.metric, basis, OF_QUERIES)
             check_dim(compared.shape[1], targets.shape[1], entry, targets.name)
-            part = part if basis is None else compared
             left = thin(in_memory(compared), targets, clients)
-            part = SelectedVectors(part, left.rows, NAME)
+            queries = SelectedVectors(queries if basis is None else compared, left.rows, QUERY_BANK)
             notes.append(left.note(entry))
             clients = [clients[row] for row in left.rows.tolist()]
-        parts.append(part)
-        opened = [_opened(each, NAME, plan) for each in plan.paths[entry] if clients is None]
-        counts += map(counts_of, opened) if opened else [np.ones(part.shape[0], np.int64)]
-        ids += [each.ids for each in opened]
-        whose += clients or [None] * part.shape[0]
-    queries = parts[0] if len(parts) == 1 else StackedVectors(parts, NAME)
-    return JobBank(queries, whose, np.concatenate(counts), notes, ids[0] if len(ids) == 1 else None)
+        parts.append(BankRows(queries, np.ones(len(clients), np.int64), clients))
+    return BankRows.joined(parts), notes
 
 
-def open_vectors(entry: str, name: str, plan: JobPlan) -> tuple[VectorSource, Sequence[str] | None]:
-    """Return the vectors of an entry of the job, and for a query sample the client of each."""
+def open_vectors(entry: str, plan: JobPlan) -> VectorSource:
+    """Return the vectors of an entry of the job."""
+    name = entry.replace("_", " ")
     if _is_sample(files := plan.paths[entry]):
-        sample = read_sample(files)
-        return HeldVectors(sample.vectors, name), sample.clients
+        return HeldVectors(read_sample(files).vectors, name)
     parts = [_opened(each, name, plan).vectors for each in files]
-    return parts[0] if len(parts) == 1 else StackedVectors(parts, name), None
-
-
-def bank_groups(plan: JobPlan, column: str) -> Names:
-    """Return the groups of all queries of the bank (b,). Raises `InputError` naming a file that has no such column."""
-    found = []
-    for entry in _bank_entries(plan):
-        if _is_sample(plan.paths[entry]):
-            raise InputError(entry, f"a file with the column {column}, as fit_by asks for it", "live queries")
-        for each in plan.paths[entry]:
-            names = bank_groups_of(_opened(each, NAME, plan), column, f"{entry} ({each.name})")
-            found.append(names)
-    return np.concatenate(found)
+    return parts[0] if len(parts) == 1 else StackedVectors(parts, name)
 
 
 def _opened(path: Path, name: str, plan: JobPlan) -> Items:

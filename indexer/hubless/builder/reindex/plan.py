@@ -2,9 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version as installed_version
 from itertools import chain, filterfalse
@@ -15,7 +14,7 @@ import pyarrow as pa
 
 from hubless.builder.executors import LOCAL
 from hubless.builder.inputs.stamps import InputStamps
-from hubless.builder.recipe import Recipe, read_correction, record_from
+from hubless.builder.recipe import Recipe, read_correction
 from hubless.builder.reindex.job_file import ReindexJob
 from hubless.builder.reindex.source_files import (
     KnownTargets,
@@ -29,6 +28,7 @@ from hubless.builder.reindex.source_files import (
 )
 from hubless.corrections import GIVEN, folds
 from hubless.errors import CollectionNotFound, DimensionMismatch, InputError, LogDamaged
+from hubless.kernels.forks import cached_property
 from hubless.search.writes import KINDS, Put
 from hubless.store import bundle
 from hubless.store.bundle import FileStamp, JobRecord, Manifest, read_manifest
@@ -41,17 +41,14 @@ from hubless.vectors.listing import files_in, is_folder
 WORK = ".reindex"
 SEQ = "seq"
 
-FileStamps = Mapping[str, Sequence[FileStamp]]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JobPlan:
     """The plan of a run on the job file in `folder`, over the current version (`base`).
 
     `seq` is the last write of the log that the next version has, `writes` and `written` count the writes and their
-    targets. `paths` and `banks` are the other files and their stamps. `fit` and `index` are what offsets and index
-    depend on. `full`: all is done anew, as asked for. `refit`, `retrain` and `others` say why something is done anew.
-    `work` is the folder by which a killed run is found again, and `seen` the files as they were.
+    targets. `paths` and `banks` are the other files and their stamps, and `seen` the files as they were. `full`: all is
+    done anew, as asked for. `refit`, `retrain` and `others` say why something is done anew.
     """
 
     job: ReindexJob
@@ -59,15 +56,12 @@ class JobPlan:
     folder: Path
     catalog: Catalog
     base: Manifest | None
-    seq: int
-    writes: int
-    written: int
+    seq: int = 0
+    writes: int = 0
+    written: int = 0
     rows: RowChanges
     paths: dict[str, list[Path]]
     banks: dict[str, list[FileStamp]]
-    fit: dict[str, Any]
-    index: dict[str, Any]
-    work: Path
     seen: InputStamps
     full: bool
     refit: list[str]
@@ -77,6 +71,45 @@ class JobPlan:
     @property
     def home(self) -> Path:
         return self.catalog.path / self.job.collection
+
+    @property
+    def fit(self) -> dict[str, Any]:
+        """Return what the offsets depend on."""
+        job, recipe = self.job, self.recipe
+        return {
+            "correction": recipe.correction,
+            "parameters": recipe.parameters,
+            "seed": job.seed,
+            "bank_of_targets": job.bank_of_targets,
+            "target_prior": job.target_prior,
+            **({} if recipe.offsets is None else {GIVEN: recipe.offsets}),
+            "fit_by": job.fit_by,
+            **({} if job.clicks is None else {"clicks": True}),
+        }
+
+    @property
+    def index(self) -> dict[str, Any]:
+        """Return what the index depends on."""
+        job = self.job
+        # without keep_full the dimensions are those of the collection, and cannot change
+        whole = {"keep_full": job.keep_full, "dims": job.dims if job.keep_full else None}
+        return job.index.model_dump(exclude={"grown"}) | whole
+
+    @cached_property
+    def work(self) -> Path:
+        """The folder by which a killed run is found again: of all that the bytes of a version depend on but the log."""
+        parts = {
+            "base": self.base and self.base.version,
+            "sources": [[stamp.sha256 for stamp in source.files] for source in self.rows.sources],
+            "banks": {name: [stamp.sha256 for stamp in some] for name, some in self.banks.items()},
+            "fit": self.fit,
+            "index": self.index,
+            "payload": self.job.payload_schema,
+            "skip_bad_rows": self.job.skip_bad_rows,
+            "sharded": self.job.executor.type != LOCAL,
+            "versions": [installed_version(package) for package in ("hubless", "faiss-cpu", "numpy")],
+        }
+        return self.home / WORK / hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def came(self) -> int:
@@ -127,30 +160,21 @@ def make_plan(job: ReindexJob, folder: Path, catalog: Catalog, *, full: bool = F
         check_not_emptied(rows.files, folder)
     if base and rows.dim not in (None, base.dim):
         raise DimensionMismatch("targets", f"{base.dim} dimensions, as the collection has", rows.dim)
-    fit = _fit_settings(job, recipe)
-    index = _index_settings(job)
-    work = catalog.path / job.collection / WORK / _key(base, rows, banks, fit, index, job)
-    seq, writes, written = _log(catalog, job.collection, base, work)
     plan = JobPlan(
         job=job,
         recipe=recipe,
         folder=folder,
         catalog=catalog,
         base=base,
-        seq=seq,
-        writes=writes,
-        written=written,
         rows=rows,
         paths=paths,
         banks=banks,
-        fit=fit,
-        index=index,
         full=full,
         refit=["asked for"] if full else [],
-        work=work,
         seen=seen,
     )
-    return _decided(plan, datetime.now(UTC))
+    seq, writes, written = _log(plan)
+    return _decided(replace(plan, seq=seq, writes=writes, written=written), datetime.now(UTC))
 
 
 def _recipe(job: ReindexJob, folder: Path) -> Recipe:
@@ -159,7 +183,8 @@ def _recipe(job: ReindexJob, folder: Path) -> Recipe:
     if job.correction.tuned is not None:
         name, parameters = read_correction(folder / job.correction.tuned)
     named = {"correction": name, "parameters": parameters, "index": job.index.type, "executor": job.executor.type}
-    recipe = record_from(Recipe, {**vars(job), **vars(job.index), **named})
+    known = {**vars(job), **vars(job.index), **named}
+    recipe = Recipe(**{each.name: known[each.name] for each in fields(Recipe) if each.name in known})
     recipe.check_inputs(
         job.query_bank, job.target_prior, job.fit_by, job.target_bank, job.clicks, job.live_queries and "live queries"
     )
@@ -220,52 +245,11 @@ def _bank_paths(job: ReindexJob, folder: Path) -> dict[str, list[Path]]:
     return found
 
 
-def _fit_settings(job: ReindexJob, recipe: Recipe) -> dict[str, Any]:
-    return {
-        "correction": recipe.correction,
-        "parameters": recipe.parameters,
-        "seed": job.seed,
-        "bank_of_targets": job.bank_of_targets,
-        "target_prior": job.target_prior,
-        **({} if recipe.offsets is None else {GIVEN: recipe.offsets}),
-        "fit_by": job.fit_by,
-        **({} if job.clicks is None else {"clicks": True}),
-    }
-
-
-def _index_settings(job: ReindexJob) -> dict[str, Any]:
-    # without keep_full the dimensions are those of the collection, and cannot change
-    whole = {"keep_full": job.keep_full, "dims": job.dims if job.keep_full else None}
-    return job.index.model_dump(exclude={"grown"}) | whole
-
-
-def _key(
-    base: Manifest | None,
-    rows: RowChanges,
-    banks: FileStamps,
-    fit: dict[str, Any],
-    index: dict[str, Any],
-    job: ReindexJob,
-) -> str:
-    """Return a name for all that the bytes of a version depend on but the log."""
-    parts = {
-        "base": base and base.version,
-        "sources": [[stamp.sha256 for stamp in source.files] for source in rows.sources],
-        "banks": {name: [stamp.sha256 for stamp in some] for name, some in banks.items()},
-        "fit": fit,
-        "index": index,
-        "payload": job.payload_schema,
-        "skip_bad_rows": job.skip_bad_rows,
-        "sharded": job.executor.type != LOCAL,
-        "versions": [installed_version(package) for package in ("hubless", "faiss-cpu", "numpy")],
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _log(catalog: Catalog, name: str, base: Manifest | None, work: Path) -> tuple[int, int, int]:
-    with closing(catalog.log(name)) as log:
+def _log(plan: JobPlan) -> tuple[int, int, int]:
+    base = plan.base
+    with closing(plan.catalog.log(plan.job.collection)) as log:
         try:
-            begun = work / SEQ
+            begun = plan.work / SEQ
             seq = int(begun.read_text()) if begun.exists() else log.last()
             start = at = base.log_seq if base else 0
             if seq and base is None:

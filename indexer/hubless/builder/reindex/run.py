@@ -1,76 +1,37 @@
 """A run: plan → work → gates → publish → keep what is to be kept."""
 
-import logging
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
-import pyarrow as pa
+from typing import Any
 
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
-from hubless.builder.inputs.bases import fit_basis
-from hubless.builder.inputs.build_inputs import BuildVectors
-from hubless.builder.inputs.clicks import open_clicks
-from hubless.builder.inputs.file_records import input_record
-from hubless.builder.inputs.groupings import checked_grouping
-from hubless.builder.inputs.priors import column_prior
-from hubless.builder.inputs.readings import read_source
-from hubless.builder.pipeline.carry import CARRIED, TARGETS, NextTargets, carry_over, current_parts, measured_again
-from hubless.builder.pipeline.checkpoints import Checkpoints
-from hubless.builder.pipeline.compaction import BEHIND, needs_training
-from hubless.builder.pipeline.draft import VersionDraft, Workbench, drafting, prune, tell_engine
-from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.flush import write_flushed, write_refitted
-from hubless.builder.pipeline.held_back import naming_held_back
-from hubless.builder.reindex.gates import GateResult, gates_of_files, labelled_pairs, measure_gates
-from hubless.builder.reindex.job_file import ReindexJob, read_job
-from hubless.builder.reindex.job_targets import (
-    bank_groups,
-    is_thinned,
-    job_targets,
-    open_bank,
-    open_vectors,
+from hubless.builder.pipeline.carry import (
+    current_parts,
 )
+from hubless.builder.pipeline.checkpoints import Checkpoints
+from hubless.builder.pipeline.draft import drafting, prune
+from hubless.builder.pipeline.next_version import described, make_current, write_version
+from hubless.builder.reindex.gates import GateResult, gates_of_files, measure_gates
+from hubless.builder.reindex.job_file import ReindexJob, read_job
+from hubless.builder.reindex.job_record import told_of
+from hubless.builder.reindex.next_parts import next_parts
 from hubless.builder.reindex.plan import SEQ, WORK, JobPlan, make_plan
-from hubless.builder.reindex.source_files import same
 from hubless.builder.reindex.waiting import ServiceWait, awaited
-from hubless.corrections.banks.bank_checks import COVERED, hold_out, narrow_notes
-from hubless.corrections.grouped import group_names
-from hubless.corrections.prior import OWN_OFFSETS, PRIOR
-from hubless.corrections.supported import asked_by
 from hubless.databases import Corrected, databases
-from hubless.encoders import Encoder, load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, storage_errors
-from hubless.measures.bank_record import BankRecord
-from hubless.measures.coverage import coverage
-from hubless.measures.labels import KnownItems
 from hubless.progress import Steps, progress_bars
-from hubless.search.collection import Collection
-from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts
 from hubless.search.soundness import version_problem
-from hubless.search.transaction import Transaction
-from hubless.search.writes import Put, Remove
-from hubless.store import bundle
 from hubless.store.address import storage_address
 from hubless.store.addressed import working
-from hubless.store.bundle import FileStamp, InputRecord, JobRecord, Manifest
+from hubless.store.bundle import Manifest
 from hubless.store.durable import make_folder, replace_text
 from hubless.store.locks import lease
-from hubless.vectors.arrays import F32, check_dim
-from hubless.vectors.basis import Basis
-from hubless.vectors.comparing import OF_QUERIES, side_of
-from hubless.vectors.files import Items
-from hubless.vectors.plain_arrow import write_arrow
-from hubless.vectors.sources import StackedVectors, VectorSource, in_memory, sample
-
-_log = logging.getLogger("hubless.banks")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +107,10 @@ def reindex(
         done = Outcome(plan)
         if plan.why:
             _begin(plan)
-            done = _build(plan, steps)
+            done = _build(plan, steps, work.publish)
         else:  # the job before may have been killed once it had published
             home.tidy(job.collection)
         if done.published and done.manifest is not None:
-            work.publish()
-            tell_engine(done.manifest)
             if service is not None:
                 steps.step("waiting for the service")
                 done = replace(done, waited=service.wait(done.manifest.version, timeout))
@@ -189,7 +148,7 @@ def _begin(plan: JobPlan) -> None:
             replace_text(plan.work / SEQ, str(plan.seq))
 
 
-def _build(plan: JobPlan, steps: Steps) -> Outcome:
+def _build(plan: JobPlan, steps: Steps, then: Callable[[], object]) -> Outcome:
     """Make the next version, measure its gates, and publish it if all pass.
 
     What is done is kept in the folder of the work, so a job that was killed goes on there.
@@ -206,223 +165,26 @@ def _build(plan: JobPlan, steps: Steps) -> Outcome:
             return done
         with executing(plan.recipe.executor, staged.folder):
             with plan.seen.unchanged():
-                drafted = _drafted(plan, before, bench, staged.folder)
-            grown = drafted.grown
-            draft = drafted.draft
-            contents = drafted.rows.contents
+                parts, why, grown = next_parts(plan, before, bench, staged.folder)
             steps.step("measuring the gates")
-            results = measure_gates(plan, draft, contents.ids if grown is None else grown.ids.array, before)
-            record = _record(plan, [*plan.why, *drafted.why], results, grown=grown is not None)
-            more: dict[str, Any] = {"log_seq": plan.seq, "job": record}
-            inputs = _inputs(plan, record.banks)
-            made = draft.manifest(contents, inputs, job.collection, staged.version, seed=job.seed, **more)
-            done = Outcome(plan, made, gates=results)
+            results = measure_gates(plan, parts, before)
+            more = told_of(plan, parts, [*plan.why, *why], results, grown=grown)
+            done = Outcome(plan, described(parts, job.collection, staged.version, **more), gates=results)
             if done.failed:
                 return done
+            _check_sound(parts, staged.folder)
             steps.step("writing")
-            if grown is None:
-                records = draft.write(staged, contents, seq=plan.seq)
-                made = made.model_copy(update={"segments": records})
-            else:
-                about = {name: draft.about[name] for name in ("bank", "notes", "bank_order")}
-                if "encoder" in plan.banks:
-                    more |= write_refitted(grown, staged)
-                more |= {"measured": draft.measured, "provenance": made.provenance, **about}
-                made = write_flushed(grown, staged, **more)
-            _check_sound(draft, made, staged.folder)  # here, as the executor's files go with the block
+            made = write_version(parts, staged, **more)  # here, as the executor's files go with the block
         _check_log(plan)
         over = None if plan.base is None else plan.base.version
-        return replace(done, manifest=staged.publish(made, over), published=True)
+        return replace(done, manifest=make_current(staged, made, over, then), published=True)
 
 
-class _Drafted(NamedTuple):
-    """The next version: its rows, and its draft. `grown` is the collection, if it grew; `why` says more of the fit."""
-
-    rows: NextTargets
-    grown: Parts | None
-    draft: VersionDraft
-    why: list[str]
-
-
-def _drafted(plan: JobPlan, before: Parts | None, bench: Workbench, folder: Path) -> _Drafted:
-    encoder = _encoder(plan, before)
-    basis = _first_basis(plan) if before is None else before.basis
-    rows = job_targets(before, plan.rows, plan.job.metric, encoder, folder, basis, full=plan.full)
-    write_arrow(plan.rows.table, folder / bundle.SOURCES)
-    if not rows.count_with_vector:
-        raise InputError(TARGETS, "at least one target", "none")
-    if (grown := _grown(plan, rows, encoder)) is not None:
-        return _Drafted(rows, grown, _added(plan, grown), [])
-    rows.contents.write(folder)
-    if plan.refit:  # as without a version before
-        return _Drafted(rows, None, *_fit(plan, rows, bench, folder, basis))
-    return _Drafted(rows, None, _carry(plan, rows, bench, folder, basis), [])
-
-
-def _encoder(plan: JobPlan, before: Parts | None) -> Encoder | None:
-    if plan.job.encoder is None:
-        return None if before is None else before.encoder
-    dim = plan.rows.dim if before is None else before.manifest.dim
-    encoder = load_encoder(plan.folder / plan.job.encoder, dim)
-    if dim is not None:
-        check_dim(encoder.dim, dim, "encoder", "targets")
-    return encoder
-
-
-def _first_basis(plan: JobPlan) -> Basis | None:
-    puts = [] if plan.recipe.dims is None else list(plan.rows.put())
-    if not puts:
-        return None
-    targets = StackedVectors([put.vectors for put in puts], TARGETS)
-    return fit_basis(plan.recipe, targets, open_bank(plan).queries, None)
-
-
-def _fit(
-    plan: JobPlan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
-) -> tuple[VersionDraft, list[str]]:
-    """Fit the correction to all rows as a first build would. Return the draft, and notes on the bank."""
-    metric = plan.job.metric
-    job = plan.job
-    before = rows.before
-    given: dict[str, VectorSource | None] = {}
-    for name in ("target_bank", "live_queries"):
-        given[name] = None
-        if name in plan.paths:
-            source, _ = open_vectors(name, name.replace("_", " "), plan)
-            given[name], _ = read_source(source, metric, side_of(name), folder, held=False, basis=basis)
-    targets = rows.vectors(folder)
-    opened_bank = open_bank(plan, targets, basis)
-    bank, _ = read_source(opened_bank.queries, metric, OF_QUERIES, folder, held=True, basis=basis)
-    clicks = None
-    if job.clicks is not None:
-        asked = None if is_thinned(plan) else Items(opened_bank.queries, opened_bank.ids)
-        known = KnownItems(targets.shape[0], rows.contents.ids.slice(0, targets.shape[0]))
-        clicked, clicks = open_clicks(plan.folder / job.clicks, asked, known)
-        given["clicked"], _ = read_source(clicked, metric, OF_QUERIES, folder, held=True, basis=basis)
-    for each in (bank, *given.values()):
-        if each is not None:
-            check_dim(each.shape[1], targets.shape[1], each.name, targets.name)
-    payload = None if rows.payload is None else rows.payload.slice(0, rows.count_with_vector)
-    own = plan.recipe.offsets
-    column, kind = (job.target_prior, PRIOR) if own is None else (str(own), OWN_OFFSETS)
-    grouping = None
-    if (groups := job.fit_by) is not None:
-        names = group_names(payload, groups, "payload")
-        grouping = checked_grouping(groups, names, bank_groups(plan, groups))
-    vectors = BuildVectors(
-        targets=targets,
-        query_bank=asked_by(in_memory(bank), bank.name, opened_bank.clients) if is_thinned(plan) else bank,
-        counts=opened_bank.counts,
-        target_bank=given["target_bank"],
-        live_queries=given["live_queries"],
-        clicked=given.get("clicked"),
-        clicks=clicks,
-        target_prior=None if column is None else column_prior(column, payload, kind=kind),
-        prior_column=column,
-        grouping=grouping,
-        # the calibration stays with the correction
-        calibrated=before.confidence if before and before.manifest.correction.name == plan.recipe.correction else None,
-        basis=basis,
-    )
-    gate = job.gates.r_at_1
-    judges = None
-    if gate is not None:
-        judges = labelled_pairs(gate, metric, plan.folder, rows.contents.ids, targets.shape[1], basis)
-    draft = fit_version(vectors, bench, bank_of_targets=job.bank_of_targets, judges=judges, hold_back=is_thinned(plan))
-    return naming_held_back(replace(draft, vectorless=len(rows.bare)), rows.contents.ids), opened_bank.notes
-
-
-def _grown(plan: JobPlan, rows: NextTargets, encoder: Encoder | None) -> Parts | None:
-    """Return the collection with what the files brought and without what left them, in the indexes that it has.
-
-    None if the correction is to be fitted anew, or the index trained, or the payload has columns that it did not have.
-    """
-    before = rows.before
-    if before is None or plan.refit or plan.retrain or before.manifest.index.external:
-        return None
-    schema = None if rows.payload is None else rows.payload.schema
-    if schema != before.payload_schema or not len(before.targets.stored[0].segment):
-        return None
-    base = Collection(replace(before, encoder=encoder))
-    transaction = Transaction(base, base)
-    leaving = np.setdiff1d(np.arange(len(before.targets)), np.concatenate([rows.kept, rows.bare]))
-    if len(leaving):
-        transaction.add(plan.seq, Remove(before.ids.array.take(pa.array(leaving))))
-    if rows.put is not None:
-        first = len(rows.kept)
-        count = rows.put.shape[0]
-        payload = None if rows.payload is None else rows.payload.slice(first, count).combine_chunks()
-        put = Put(in_memory(rows.put), rows.contents.ids.slice(first, count), payload)
-        transaction.add(plan.seq, put, before.targets.next_rank(plan.seq))
-    grown = replace(transaction.collection().parts, seq=plan.seq)
-    return None if needs_training(grown) and plan.job.index.grown <= BEHIND else grown
-
-
-def _added(plan: JobPlan, grown: Parts) -> VersionDraft:
-    """Describe a version whose rows came into segments of their own, for the gates. It is measured if they ask."""
-    before = grown.manifest
-    about = {name: getattr(before, name) for name in CARRIED}
-    frozen = min(len(grown.targets), before.frozen + grown.added)
-    draft = VersionDraft(
-        targets=grown.targets,
-        correction=grown.correction(),
-        query_time=grown.prepared(),
-        canary={},
-        index=before.index,
-        measured=before.measured,
-        about=about | {"frozen": frozen},
-        basis=grown.basis,
-    )
-    if plan.job.gates.hubness is not None or plan.job.gates.recall is not None:
-        draft = replace(draft, measured=measured_again(grown, _measuring(plan, grown.basis)))
-    return _noted(draft, grown)
-
-
-def _noted(draft: VersionDraft, before: Parts) -> VersionDraft:
-    """Return a draft that keeps the fit, with what is to be said of its bank and its targets."""
-    frozen = draft.about["frozen"]
-    targets = StoredVectors(draft.targets, TARGETS)
-    bank = _bank_now(before, targets)
-    notes = [] if bank is None else narrow_notes(bank)
-    for each in notes:
-        _log.warning(each)
-    if frozen:
-        came = f"{frozen:,} of {targets.shape[0]:,} targets came after the fit of the correction"
-        notes = [*notes, f"{came}, which gave them their offsets"]
-    return replace(draft, about={**draft.about, "bank": bank, "notes": notes, "bank_order": 0})
-
-
-def _carry(plan: JobPlan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None) -> VersionDraft:
-    """Keep the fitted correction: new rows get their offsets from it. The index is trained anew."""
-    return _noted(carry_over(rows, bench, folder, measuring=_measuring(plan, basis)), rows.parts)
-
-
-def _measuring(plan: JobPlan, basis: Basis | None) -> F32 | None:
-    """Return the queries that a fit on the bank would hold out; None if the bank has changed since."""
-    record = plan.base.job if plan.base else None
-    names = [name for name in plan.banks if name.startswith("query_bank")]
-    if record is None or not all(same(plan.banks[name], record.banks.get(name, [])) for name in names):
-        return None
-    if is_thinned(plan):  # what is left of it depends on the targets, and they were others
-        return None
-    bank, _ = read_source(open_bank(plan).queries, plan.job.metric, OF_QUERIES, None, held=True, basis=basis)
-    return hold_out(bank, plan.job.seed)[1]
-
-
-def _bank_now(before: Parts, targets: VectorSource) -> BankRecord | None:
-    known = before.manifest.bank
-    queries = before.bank_sample
-    if known is None or queries is None:
-        return known
-    found = coverage(queries, in_memory(sample(targets, COVERED)), metric=before.manifest.metric)
-    return replace(known, coverage=None if found is None else float(f"{found:.3g}"))
-
-
-def _check_sound(draft: VersionDraft, made: Manifest, folder: Path) -> None:
+def _check_sound(parts: Parts, folder: Path) -> None:
     """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
-    plain = draft.ranker.is_folded and made.target_prior is None and made.own_offsets is None and made.fit_by is None
-    correction = draft.correction if plain else None
-    problem = version_problem(draft.targets, correction)
+    made = parts.manifest
+    plain = parts.is_folded and made.target_prior is None and made.own_offsets is None and made.fit_by is None
+    problem = version_problem(parts.targets, parts.correction() if plain else None)
     if problem is not None:
         raise BundleDamaged(folder, f"nothing is published: {problem}")
 
@@ -432,35 +194,3 @@ def _check_log(plan: JobPlan) -> None:
         first = log.first()
     if first > plan.seq + 1:
         raise LogDamaged(log.path, f"the writes up to {first - 1} were cut off while the job ran: run it again")
-
-
-def _record(plan: JobPlan, why: list[str], results: list[GateResult], *, grown: bool) -> JobRecord:
-    """Return what a version says of the job that made it."""
-    kept = None if plan.refit or plan.base is None else plan.base.job
-    banks = plan.banks
-    if kept is not None:
-        banks = {**kept.banks, **({"encoder": banks["encoder"]} if "encoder" in banks else {})}
-    return JobRecord(
-        sources=plan.rows.sources,
-        banks=banks,
-        fit=plan.fit,
-        index=plan.index,
-        fitted=datetime.now(UTC).isoformat(timespec="seconds") if kept is None else kept.fitted,
-        offsets="fitted" if kept is None else "kept",
-        built="grown" if grown else "trained",
-        why=why,
-        **plan.rows.counts,
-        written=plan.writes,
-        gates={each.gate: {"value": each.value, "bound": each.bound} for each in results},
-    )
-
-
-def _inputs(plan: JobPlan, banks: dict[str, list[FileStamp]]) -> dict[str, InputRecord]:
-    inputs: dict[str, list[FileStamp]] = {"targets": [stamp for each in plan.rows.sources for stamp in each.files]}
-    for name, stamps in banks.items():
-        inputs.setdefault("query_bank" if name.startswith("query_bank") else name, []).extend(stamps)
-    return {
-        name: input_record(Path(some[0].path).name if len(some) == 1 else f"{len(some)} files", some)
-        for name, some in inputs.items()
-        if some
-    }

@@ -1,6 +1,6 @@
 """The targets of a collection: segments, without what is gone. Rows are numbered over what is left of all."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,9 +17,9 @@ from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.matches import Matches, MatchesCache
+from hubless.search.numbers import Numbers
 from hubless.search.segments.contents import RowNumbers, TargetIds, TargetPayload
 from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
-from hubless.search.segments.numbers import Numbers
 from hubless.search.segments.order import Ordered
 from hubless.search.segments.segment import NO_ROWS, Segment, SegmentView, payload_of
 from hubless.search.segments.stored import StoredSegments
@@ -65,6 +65,11 @@ class Targets:
         missing = gone or [NO_ROWS] * len(segments)
         views = [SegmentView(segment, rows) for segment, rows in zip(segments, missing, strict=True)]
         return cls((*views, SegmentView(memory.segment)), memory, MatchesCache(0), StoredSegments(tuple(segments)))
+
+    def of_views(self, views: Iterable[SegmentView]) -> "Targets":
+        """Return targets of the same dimensions in other segments, without any in memory."""
+        some = list(views)
+        return Targets.of([view.segment for view in some], self.dim, [view.gone for view in some])
 
     def __len__(self) -> int:
         return self.numbers.count
@@ -118,7 +123,7 @@ class Targets:
 
     @cached_property
     def numbers(self) -> Numbers:
-        return Numbers.of(self.views)
+        return Numbers.of([len(view.segment) for view in self.views], [view.gone for view in self.views])
 
     # searching
 
@@ -298,12 +303,9 @@ class Targets:
         self, rows: RowNumbers, empty: NDArray[Any], of: Callable[[Segment, I64], NDArray[Any]]
     ) -> NDArray[Any]:
         """Return values of some rows, (r, …), of the type and further shape of `empty`."""
-        wanted = np.asarray(rows, np.int64)
-        if len(self.stored) == 1 and not len(self.written.segment):
-            return of(self.first, self.numbers.places(wanted))
-        found = np.empty((len(wanted), *empty.shape[1:]), empty.dtype)
-        for number, here, inside in self.numbers.parted(wanted):
-            found[here] = of(self.views[number].segment, inside)
+        found: NDArray[Any] = self.numbers.gathered(
+            rows, lambda number, inside: of(self.views[number].segment, inside), empty
+        )
         return found
 
     # changing

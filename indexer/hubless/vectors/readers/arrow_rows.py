@@ -57,29 +57,23 @@ def open_arrow(path: Path, name: str) -> TableFile:
 
     def batches(columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         for batch in _stored(path):
-            for start in range(0, len(batch), rows):
-                yield batch.select(list(columns)).slice(start, rows)
-
-    with path.open("rb") as file:
-        in_file = file.read(len(_FILE)) == _FILE
+            yield batch.select(list(columns))
 
     def payload(columns: Sequence[str]) -> Any:
-        if in_file:
-            return open_dataset(str(path), format="ipc")
-        return open_dataset(pa.ipc.open_stream(pa.memory_map(str(path))).read_all())
+        in_file, reader = _reader(path)
+        return open_dataset(str(path), format="ipc") if in_file else open_dataset(reader.read_all())
 
-    with pa.memory_map(str(path)) as mapped:
-        schema = (pa.ipc.open_file if in_file else pa.ipc.open_stream)(mapped).schema
-    return TableFile(name, schema, sum(map(len, _stored(path))), batches, payload)
+    return TableFile(name, _reader(path)[1].schema, sum(map(len, _stored(path))), batches, payload)
+
+
+def _reader(path: Path) -> tuple[bool, Any]:
+    """Return whether it is a file, and no stream, and its reader."""
+    mapped = pa.memory_map(str(path))
+    in_file = mapped.read(len(_FILE)) == _FILE
+    mapped.seek(0)
+    return in_file, (pa.ipc.open_file if in_file else pa.ipc.open_stream)(mapped)
 
 
 def _stored(path: Path) -> Iterator[pa.RecordBatch]:
-    with path.open("rb") as file:
-        in_file = file.read(len(_FILE)) == _FILE
-    mapped = pa.memory_map(str(path))
-    if not in_file:
-        yield from pa.ipc.open_stream(mapped)
-        return
-    reader = pa.ipc.open_file(mapped)
-    for number in range(reader.num_record_batches):
-        yield reader.get_batch(number)
+    in_file, reader = _reader(path)
+    yield from map(reader.get_batch, range(reader.num_record_batches)) if in_file else reader

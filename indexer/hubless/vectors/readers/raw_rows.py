@@ -9,20 +9,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, how_to_install, names_of, one_line
-from hubless.vectors.arrays import F32, as_float32
+from hubless.vectors.arrays import as_float32
 from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource
 
 _NUMBERS: dict[str, np.dtype[Any]] = {".fvecs": np.dtype("<f4"), ".bvecs": np.dtype("u1")}
 _LENGTH = 4
 """Bytes before each row, which say its dimensions."""
 _EXACT = ("IndexFlat", "IndexFlatL2", "IndexFlatIP", "IndexHNSWFlat")
-
-
-class MappedRows(ArrayVectors):
-    """Rows (n, d) that are mapped from a file in which each has its own length before it."""
-
-    def _checked(self, rows: NDArray[Any], numbers: Any) -> F32:
-        return as_float32(np.ascontiguousarray(rows), self.name, numbers)
 
 
 def open_vecs(path: Path, name: str) -> VectorSource:
@@ -42,7 +35,7 @@ def open_vecs(path: Path, name: str) -> VectorSource:
         row = int(np.argmax(lengths != dim))
         raise InputError(f"{name}, row {row}", f"{dim} numbers, as row 0 has", f"{lengths[row]}")
     rows = np.ndarray((len(mapped), dim), number, mapped, _LENGTH, (width, number.itemsize))
-    return MappedRows(rows.view(np.memmap), name)
+    return ArrayVectors(rows.view(np.memmap), name)
 
 
 def open_safetensors(path: Path, name: str) -> VectorSource:

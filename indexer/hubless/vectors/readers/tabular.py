@@ -49,9 +49,7 @@ def columns_of_vectors(table: TableFile) -> list[str]:
     numbers from 0 or 1. Raises `InputError`.
     """
     schema = table.schema
-    twice = [name for name in schema.names if schema.names.count(name) > 1]
-    if twice:
-        raise InputError(table.name, "columns of different names", f"columns {names_of(twice)}")
+    check_names(schema.names, table.name)
     lists = [field.name for field in schema if is_list(field.type) and pa.types.is_floating(field.type.value_type)]
     named = [column for column in VECTOR_COLUMNS if column in vector_columns(schema)]
     if named or len(lists) == 1:
@@ -59,6 +57,12 @@ def columns_of_vectors(table: TableFile) -> list[str]:
     if not lists and (wide := numbered(schema)):
         return wide
     raise _no_vectors(table, lists)
+
+
+def check_names(names: Sequence[str], where: str) -> None:
+    """Raise `InputError` if two columns have one name."""
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(where, "columns of different names", f"columns {names_of(twice)}")
 
 
 def _no_vectors(table: TableFile, lists: list[str]) -> InputError:

@@ -1,4 +1,4 @@
-"""The commands for query banks. Parsing and printing only."""
+"""The commands `bank`: what people ask, before it becomes a query bank. Parsing and printing only."""
 
 from collections import Counter
 from collections.abc import Sequence

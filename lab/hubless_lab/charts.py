@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubless.errors import storage_errors
-from hubless.vectors.arrays import F64, I64
+from hubless.vectors.arrays import F64
 
 ACCENT, RAW, INK, MIDDLE, PALE = "#0072B2", "#8A8A8A", "#222222", "#5C5C5C", "#DDDDDD"
 CHART_SIZE = (500, 350)
@@ -18,15 +18,7 @@ CHART_SIZE = (500, 350)
 FONT = 14
 WIDTH_OF_LETTER = 0.56
 LINE = 19
-MARGIN = 0.05
-"""Room beside the outermost values, as a share of their range."""
 _TOP = 12
-MARKERS = {
-    "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
-    "s": "M-4-4h8v8h-8z",
-    "^": "M0-5L5 4H-5z",
-    "D": "M0-5L5 0L0 5L-5 0z",
-}
 
 logarithm: Callable[[F64], F64] = np.log10
 
@@ -63,30 +55,15 @@ def powers_of_ten(most: float) -> dict[float, str]:
     return {10.0**power: f"{10**power:,}" for power in range(len(str(int(max(most, 1)))))}
 
 
-def even_axis(label: str, values: ArrayLike) -> Axis:
-    """Return a linear axis that shows all values, with three to eight round ticks and some room on each side."""
-    low, high = float(np.min(values)), float(np.max(values))
-    # one value alone gets a range around it
-    room = MARGIN * ((high - low) or max(abs(high), 1))
-    low, high = low - room, high + room
-    power = 10.0 ** np.floor(np.log10((high - low) / 3))
-    step = next(power * multiple for multiple in (5, 2, 1) if (high - low) / (power * multiple) >= 3)
-    digits = max(0, -int(np.floor(np.log10(step))))
-    numbers = range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)
-    ticks = {number * step: f"{number * step:,.{digits}f}".replace("-", "−") for number in numbers}
-    return Axis(label, low, high, ticks, grid=True)
-
-
 class Chart:
     """One plot with two axes, and its legend below. A notebook shows it; `save` writes it as SVG.
 
-    `lines` are positions (x, y) by name, `points` are (x, y, low, high) in the order drawn.
+    `lines` are positions (x, y) by name.
     """
 
     def __init__(self, x: Axis, y: Axis, size: tuple[int, int] = CHART_SIZE) -> None:
         self.x, self.y = x, y
         self.lines: dict[str, tuple[F64, F64]] = {}
-        self.points: list[tuple[float, float, float, float]] = []
         self._size = size
         self._plot = Element("g")
         self._legend: list[tuple[str, Element]] = []
@@ -105,10 +82,10 @@ class Chart:
         """Draw a line through points x, y (m,). With a name it stands in the legend."""
         look = {"fill": "none", "stroke": colour, "stroke-width": width, "stroke-linejoin": "round"}
         look |= {"stroke-dasharray": dash} if dash else {}
-        _add(self._plot, "path", d=_path(*self._pixels(x, y)), **look)
+        add_element(self._plot, "path", d=_path(*self._pixels(x, y)), **look)
         if name:
             self.lines[name] = (np.asarray(x), np.asarray(y))
-            _add(self._sample(name), "path", d="M0 0h26", **look)
+            add_element(self._sample(name), "path", d="M0 0h26", **look)
 
     def rule(
         self, colour: str, name: str = "", *, x: float | None = None, y: float | None = None, dash: str = ""
@@ -117,34 +94,6 @@ class Chart:
         across = [self.x.low, self.x.high] if x is None else [x, x]
         up = [self.y.low, self.y.high] if y is None else [y, y]
         self.line(across, up, colour, name, width=1.5, dash=dash)
-
-    def point(
-        self, x: float, y: float, colour: str, marker: str = "o", *, name: str = "", low: float = 0, high: float = 0
-    ) -> None:
-        """Draw a marker at a position, and a bar from `low` to `high` along x."""
-        [left, right, across], [up, *_] = self._pixels([low, high, x], [y, y, y])
-        if high > low:
-            ends = f"M{left:.1f} {up:.1f}H{right:.1f}M{left:.1f} {up - 5:.1f}v10M{right:.1f} {up - 5:.1f}v10"
-            _add(self._plot, "path", d=ends, stroke=colour, **{"stroke-width": 2})
-        self.points.append((x, y, low, high))
-        _add(self._plot, "path", d=MARKERS[marker], transform=f"translate({across:.1f} {up:.1f})", fill=colour)
-        if name:
-            _add(self._sample(name), "path", d=MARKERS[marker], transform="translate(13.0 0.0)", fill=colour)
-
-    def scatter(self, x: ArrayLike, y: ArrayLike, colour: str, name: str) -> None:
-        """Draw dots at x, y (m,)."""
-        across, up = self._pixels(x, y)
-        dots = "".join(f"M{left:.1f} {top:.1f}h0" for left, top in zip(across, up, strict=True))
-        look = {"stroke": colour, "stroke-width": 4, "stroke-linecap": "round", "opacity": 0.6}
-        self.lines[name] = (np.asarray(x), np.asarray(y))
-        _add(self._plot, "path", d=dots, **look)
-        _add(self._sample(name), "path", d="M13 0h0", **look)
-
-    def text(self, x: float, y: float, words: str, colour: str = INK, *, up: float = 0) -> None:
-        """Write words at a position, `up` pixels above it, on a white ground."""
-        [across], [height] = self._pixels([x], [y])
-        ground: dict[str, Any] = {"stroke": "#fff", "stroke-width": 3, "paint-order": "stroke"}
-        _write(self._plot, words, across, height - up, "middle", fill=colour, **ground)
 
     def svg(self, ground: str = "") -> str:
         """Return the chart as SVG, the legend in rows below; on a ground of a colour, or on none."""
@@ -163,12 +112,12 @@ class Chart:
         root.attrib |= {"width": str(width), "height": f"{height:g}"}
         root.attrib |= {"font-family": "system-ui,sans-serif", "font-size": str(FONT)}
         if ground:
-            _add(root, "rect", width="100%", height="100%", fill=ground)
+            add_element(root, "rect", width="100%", height="100%", fill=ground)
         root.append(self._plot)
         for (name, sample), (left, up) in zip(self._legend, places, strict=True):
             sample.set("transform", f"translate({left:.1f} {up:.1f})")
             root.append(sample)
-            _write(root, name, left + 33, up + FONT / 3)
+            add_words(root, name, left + 33, up + FONT / 3)
         return tostring(root, "unicode")
 
     def save(self, path: str | Path) -> None:
@@ -196,43 +145,30 @@ class Chart:
         _, up = self._pixels(np.full(len(self.y.ticks), self.x.low), list(self.y.ticks))
         lines = [f"M{place:.1f} {top:.1f}V{bottom:.1f}" for place in across if self.x.grid]
         lines += [f"M{left:.1f} {place:.1f}H{right:.1f}" for place in up if self.y.grid]
-        _add(self._plot, "path", d="".join(lines), stroke=PALE)
-        _add(self._plot, "path", d=f"M{left:.1f} {top:.1f}V{bottom:.1f}H{right:.1f}", fill="none", stroke=RAW)
+        add_element(self._plot, "path", d="".join(lines), stroke=PALE)
+        add_element(self._plot, "path", d=f"M{left:.1f} {top:.1f}V{bottom:.1f}H{right:.1f}", fill="none", stroke=RAW)
         for place, words in zip(across, self.x.ticks.values(), strict=True):
-            _write(self._plot, words, place, bottom + LINE - 2, "middle")
+            add_words(self._plot, words, place, bottom + LINE - 2, "middle")
         for place, words in zip(up, self.y.ticks.values(), strict=True):
-            _write(self._plot, words, left - 6, place + FONT / 3, "end")
+            add_words(self._plot, words, left - 6, place + FONT / 3, "end")
         below = bottom + LINE * (1 + bool(self.x.ticks))
-        _write(self._plot, self.x.label, (left + right) / 2, below, "middle")
+        add_words(self._plot, self.x.label, (left + right) / 2, below, "middle")
         middle = (top + bottom) / 2
-        _write(self._plot, self.y.label, FONT, middle, "middle", transform=f"rotate(-90 {FONT} {middle:.1f})")
+        add_words(self._plot, self.y.label, FONT, middle, "middle", transform=f"rotate(-90 {FONT} {middle:.1f})")
 
 
-def occurrence_chart(curves: Mapping[str, I64]) -> Chart:
-    """Draw N_10 (n,) of rankings by name, "raw" among them: how often targets are found, the most found first."""
-    raw = curves["raw"]
-    most = max(int(counts.max()) for counts in curves.values())
-    x = Axis("items, the most shown first", 0.9, 1.1 * len(raw), powers_of_ten(len(raw)), logarithm, grid=True)
-    # 0 has no logarithm
-    ticks = {0: "0"} | powers_of_ten(most)
-    chart = Chart(x, Axis("times among the first 10", -0.1, 1.3 * max(most, 1), ticks, bent(1, 0.5), grid=True))
-    for name, counts in curves.items():
-        places = np.arange(1, len(counts) + 1)
-        chart.line(places, np.sort(counts)[::-1], RAW if name == "raw" else ACCENT, name)
-    chart.rule(INK, "if all were shown alike", y=float(np.mean(raw)), dash="2 3")
-    return chart
-
-
-def _add(parent: Element, tag: str, **attributes: Any) -> Element:
+def add_element(parent: Element, tag: str, **attributes: Any) -> Element:
+    """Add an element of SVG to another one."""
     return SubElement(parent, tag, {name: str(value) for name, value in attributes.items()})
 
 
-def _write(parent: Element, words: str, across: float, up: float, anchor: str = "start", **look: Any) -> None:
+def add_words(parent: Element, words: str, across: float, up: float, anchor: str = "start", **look: Any) -> None:
+    """Add words, in lines around a height, at a position in pixels."""
     lines = words.split("\n") if words else []
     for number, line in enumerate(lines):
         height = up + LINE * (number - (len(lines) - 1) / 2)
         place = {"x": f"{across:.1f}", "y": f"{height:.1f}", "text-anchor": anchor}
-        _add(parent, "text", **place, **look).text = line
+        add_element(parent, "text", **place, **look).text = line
 
 
 def _path(across: Iterable[float], up: Iterable[float]) -> str:

@@ -1,19 +1,11 @@
 """The first hour of a stranger, with two files and no idea of hubness: what commands say on two kinds of data."""
 
-import json
-import os
-import re
-import shlex
-import subprocess
-import sys
 from importlib import metadata
-from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
 from support.hubs import pairs, unit
-from support.processes import started
 from support.serving import serving_catalog
 
 import hubless
@@ -144,49 +136,3 @@ def exact(targets, queries, limit):
     targets = np.load(targets)
     cosines = queries @ (targets / np.linalg.norm(targets, axis=1, keepdims=True)).T
     return np.argsort(-cosines, axis=1)[:, :limit].tolist()
-
-
-def hinted(text):
-    return [found.strip("`. ") for found in re.findall(r"hubless (?:[a-z]+ )?-.*|`hubless [^`]+`", text)]
-
-
-@pytest.mark.parametrize(
-    ("bank", "last", "table"),
-    [(True, "the gain is measured", "The query bank"), (False, "what a correction gains", "Some that no other target")],
-)
-def test_diagnosis_fits_on_a_screen_and_all_shows_the_rest(run, tmp_path, monkeypatch, bank, last, table):
-    monkeypatch.setenv("COLUMNS", "80")
-    files = data("hubs", tmp_path)
-    given = ("--targets", files["targets"], *(("--query-bank", files["bank"]) if bank else ()))
-    lines = run("diagnose", *given).out.splitlines()
-    assert len(lines) <= 23  # a line is left for the prompt
-    assert max(map(len, lines)) <= 80
-    short, whole = (" ".join(said.split()) for said in ("\n".join(lines), run("diagnose", *given, "--all").out))
-    for shown in ("skewness of N_10", "most found, N_10", "never found, N_10", "Largest hubs", last):
-        assert shown in short
-    for more in ("skewness of N_20", "Robin Hood", table):
-        assert more in whole
-        assert more == "The query bank" or more not in short
-
-
-def test_build_names_commands_that_serve_and_show_what_it_made(run, tmp_path, monkeypatch):
-    files = data("hubs", tmp_path)
-    monkeypatch.chdir(tmp_path)
-    given = ("--targets", files["targets"], "--query-bank", files["bank"])
-    said = run("diagnose", *given).out
-    assert hinted(said) == []
-    assert "(`--set queries=FILE` and `" in said
-    built = run("build", "--catalog", "my catalog", "--collection", "x", *given)
-    assert built.code == 0
-    serve, show = hinted(built.out)
-    shown = run(*shlex.split(show)[1:])
-    assert (shown.code, "fitted" in shown.out) == (0, True)
-    command = [sys.executable, "-m", *shlex.split(serve), "--json"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    with started(command, env=os.environ | {"HUBLESS_PORT": "0"}, **pipes) as server:
-        said = json.loads(server.stdout.readline())
-        assert (said["url"], said["pid"]) == (f"http://127.0.0.1:{said['port']}", server.pid)
-        assert Path(said["catalog"]).samefile("my catalog")
-        assert httpx.get(f"{said['url']}/livez", timeout=60).status_code == 200
-        server.terminate()
-        assert server.communicate()[0] == ""

@@ -7,7 +7,7 @@ import pytest
 
 from hubless import measures
 
-GOLDEN = np.load(Path(__file__).parents[1] / "golden" / "case_a.npz")
+GOLDEN = np.load(Path(__file__).parents[2] / "tests" / "golden" / "case_a.npz")
 KNOWN = np.array([4, 2, 2, 1, 1])
 MEASURED = {
     "k_skewness": measures.skewness,

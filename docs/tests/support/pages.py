@@ -13,7 +13,7 @@ from pathlib import Path
 
 from support.processes import free_port
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGES = sorted(page for folder in ("docs", "[a-z]*/docs", "engines/*/docs") for page in ROOT.glob(f"{folder}/*.md"))
 """The pages of the site: those of `docs/`, and of each ring beside it."""
 RUN = {"bash", "js", "python", "sh"}

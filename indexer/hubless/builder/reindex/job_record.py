@@ -1,0 +1,47 @@
+"""The record of a job in the manifest of the version that it made."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hubless.builder.inputs.file_records import input_record
+from hubless.builder.pipeline.next_version import provenance
+from hubless.builder.reindex.gates import GateResult
+from hubless.builder.reindex.plan import JobPlan
+from hubless.search.parts import Parts
+from hubless.store.bundle import FileStamp, InputRecord, JobRecord, Provenance
+
+
+def told_of(
+    plan: JobPlan, parts: Parts, why: list[str], results: list[GateResult], *, grown: bool
+) -> dict[str, JobRecord | Provenance]:
+    """Return what the manifest of a version says of the job that made it, and of its inputs."""
+    kept = None if plan.refit or plan.base is None else plan.base.job
+    banks = plan.banks
+    if kept is not None:
+        banks = {**kept.banks, **({"encoder": banks["encoder"]} if "encoder" in banks else {})}
+    record = JobRecord(
+        sources=plan.rows.sources,
+        banks=banks,
+        fit=plan.fit,
+        index=plan.index,
+        fitted=datetime.now(UTC).isoformat(timespec="seconds") if kept is None else kept.fitted,
+        offsets="fitted" if kept is None else "kept",
+        built="grown" if grown else "trained",
+        why=why,
+        **plan.rows.counts,
+        written=plan.writes,
+        gates={each.gate: {"value": each.value, "bound": each.bound} for each in results},
+    )
+    inputs = _inputs(plan, banks)
+    return {"job": record, "provenance": provenance(inputs, plan.job.seed, parts.manifest.correction.name)}
+
+
+def _inputs(plan: JobPlan, banks: dict[str, list[FileStamp]]) -> dict[str, InputRecord]:
+    inputs: dict[str, list[FileStamp]] = {"targets": [stamp for each in plan.rows.sources for stamp in each.files]}
+    for name, stamps in banks.items():
+        inputs.setdefault("query_bank" if name.startswith("query_bank") else name, []).extend(stamps)
+    return {
+        name: input_record(Path(some[0].path).name if len(some) == 1 else f"{len(some)} files", some)
+        for name, some in inputs.items()
+        if some
+    }
