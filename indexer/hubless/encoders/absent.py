@@ -8,8 +8,6 @@ from hubless.encoders.base import DescribedEncoder, EncoderDescription
 from hubless.errors import EncoderFailed, InputError, not_installed
 from hubless.vectors.arrays import F32
 
-RING = "encoders"
-
 
 class AnyDescription(EncoderDescription):
     """A description whose other fields only the missing package knows."""
