@@ -117,7 +117,7 @@ def test_line_with_fewer_groups_ends_early():
 
 
 def test_equal_numbers_are_one_group_and_the_text_of_one_is_another():
-    values = [[3], [3.0], ["3"], [{"a": -0.0}], [{"a": 0}]]
+    values = [3, 3.0, "3", [{"a": -0.0}], [{"a": 0}]]
     index = hubless.Index(correction="none", metric="dot").fit(
         None, np.arange(1, 6, dtype=np.float32)[:, np.newaxis], payload=free_table([{"of": value} for value in values])
     )
