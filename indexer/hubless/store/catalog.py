@@ -109,6 +109,7 @@ class Staging:
         """
         with storage_errors(self.folder):
             complete = seal(self.folder, manifest)
+            sync(self.folder.parent)  # after a power cut the lock tells of what is moved from here
             with _changing(self.home):
                 if over is not None and (current := _read_current(self.home)) != over:
                     raise overtaken(self.home.name, current)
@@ -560,8 +561,7 @@ def _changing(home: Path) -> Iterator[None]:
             raise _deleted(home) from error
         if not (home / LOCK).exists():  # while this waited
             raise _deleted(home)
-        if remove_dead(home / VERSIONS, _read_current(home)):
-            _sweep(home)
+        remove_dead(home / VERSIONS, _read_current(home), partial(_sweep, home))
         yield
 
 
@@ -576,7 +576,7 @@ def _sweep(home: Path) -> None:
     except (BundleError, StorageError):
         return
     for kind in (SEGMENTS, FITS):
-        for folder in (home / kind).glob("*"):  # also those of which a part was deleted
+        for folder in (home / kind).glob("[!.]*"):  # also those of which a part was deleted
             if f"{kind}/{folder.name}" not in named:
                 delete_folder(folder)
 

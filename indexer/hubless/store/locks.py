@@ -12,14 +12,14 @@ system that shares these locks (`flock`). Besides, `durable.locked` holds a lock
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 
 from hubless.errors import JobRunning, storage_errors
 from hubless.store.bundle import FITS, SEGMENTS
-from hubless.store.durable import is_locked, locked, make_folder, move, now, replace_text
+from hubless.store.durable import is_locked, locked, make_folder, move, now, replace_text, sync
 
 _LEASE_POLL = 0.1
 _LEASE, _STAGING, _LOCK, _DELETED = ".lease", ".staging-", ".lock", ".deleted-"
@@ -58,8 +58,9 @@ def building(staging: Path) -> AbstractContextManager[None]:
 
 
 def finish(staging: Path) -> None:
-    """Say that a build is complete: its version is one like the others."""
+    """Say that a build is complete, durably: its version is one like the others."""
     _lock_of(staging).unlink(missing_ok=True)
+    sync(staging.parent)
 
 
 def unfinished(versions: Path) -> set[str]:
@@ -67,24 +68,25 @@ def unfinished(versions: Path) -> set[str]:
     return {_version_of(lock) for lock in versions.glob(f"{_STAGING}*{_LOCK}")}
 
 
-def remove_dead(versions: Path, current: str | None) -> bool:
-    """Remove what dead builds and deletions left; return whether there was any. The collection must be locked."""
-    found = False
-    for lock in versions.glob(f"{_STAGING}*{_LOCK}"):
-        if is_locked(lock):
-            continue
-        version = _version_of(lock)
+def remove_dead(versions: Path, current: str | None, sweep: Callable[[], None]) -> None:
+    """Remove what dead builds and deletions left, if there is any, and `sweep`. The collection must be locked.
+
+    What tells of them goes last, so that whoever comes after a kill begins again.
+    """
+    dead = [lock for lock in versions.glob(f"{_STAGING}*{_LOCK}") if not is_locked(lock)]
+    for version in map(_version_of, dead):
         remove(staging_of(versions, version))
         # killed between the move of its folder and becoming current: nobody has seen this version
         if version != current:
             delete_folder(versions / version)
+    places = [versions.parent / kind for kind in (versions.name, SEGMENTS, FITS)]
+    doomed = [folder for place in places for folder in place.glob(f"{_DELETED}*")]
+    if dead or doomed:
+        sweep()
+    for folder in doomed:
+        remove(folder)
+    for lock in dead:
         lock.unlink()
-        found = True
-    for kind in (versions.name, SEGMENTS, FITS):
-        for doomed in (versions.parent / kind).glob(f"{_DELETED}*"):
-            remove(doomed)
-            found = True
-    return found
 
 
 def delete_folder(folder: Path) -> None:

@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 
@@ -87,6 +88,11 @@ def prune(path, after):
     kill_after(after, (locks, "move"), (shutil, "rmtree"))
     hubless.Catalog(path).prune("photos", 1)
 
+def tidy(path, after):
+    shutil.copytree(path.with_name("left"), path)
+    kill_after(after, (locks, "move"), (shutil, "rmtree"), (Path, "unlink"))
+    hubless.Catalog(path).tidy("photos")
+
 folder, work, *moments = sys.argv[1:]
 for after in moments:
     ended = in_child(lambda tell: globals()[work](Path(folder, after), int(after)))
@@ -128,6 +134,43 @@ def test_kill_while_versions_are_pruned_leaves_nothing_that_the_next_change_does
         assert (len(left), left[-1]) == (2 if after == 1 else 1, current)
         assert folders(path) == {"segments": left, "fits": left}
         assert small.entries(path) == left
+
+
+def test_kill_while_what_a_kill_left_is_removed_leaves_nothing_that_the_next_change_does_not_remove(tmp_path):
+    first, second = (small.build(tmp_path / "left", data=data).version for data in range(2))
+    hubless.Catalog(tmp_path / "left").rollback("photos", first)
+    lock_of(tmp_path / "left", second)
+    for after, (path, was_killed) in killed(tmp_path, "tidy", range(1, 9)).items():
+        assert was_killed == (after <= 7)  # a version, its segment, its fit, and what told of them
+        catalog = hubless.Catalog(path)
+        catalog.tidy("photos")
+        left = catalog.version_ids("photos")
+        assert left == [catalog.current("photos")] == small.entries(path)
+        assert folders(path) == {"segments": left, "fits": left}
+
+
+def test_what_tells_of_a_build_is_on_the_disk_before_its_segments_move_and_gone_once_it_is_current(
+    tmp_path, monkeypatch
+):
+    small.build(tmp_path)
+    versions = tmp_path / "photos" / "versions"
+    synced, moves, real, move = [], [], os.fsync, catalogs.move
+
+    def fsync(descriptor):
+        real(descriptor)
+        if os.path.samestat(os.fstat(descriptor), versions.stat()):
+            synced[:] = small.entries(tmp_path)
+
+    def moved(path, new):
+        moves.append((new.parent.name, [name for name in synced if name.endswith(".lock")]))
+        move(path, new)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(catalogs, "move", moved)
+    made = small.build(tmp_path, data=1)
+    lock = [f".staging-{made.version}.lock"]
+    assert moves == [("segments", lock), ("fits", lock), ("versions", lock)]
+    assert synced == small.entries(tmp_path)  # or a power cut would bring the lock back, after a rollback too
 
 
 def test_build_that_ends_between_its_segments_and_its_version_leaves_nothing(tmp_path, monkeypatch):
