@@ -142,14 +142,6 @@ def test_sample_of_live_queries_takes_clicks_whose_queries_are_vectors(tmp_path)
         fit(PAIRS, tmp_path / "c")
 
 
-def test_clicks_that_a_service_kept_are_taken_from_its_folder(tmp_path):
-    kept = [Click(BANK[row], f"t{target}", None, f"c{row}") for row, target in enumerate(CLICKED.tolist())]
-    ClickWriter(tmp_path).add("c", "cosine", "string", kept, "shop", 1_800_000_000)
-    record = fit(tmp_path / "c").manifest.clicks
-    assert record.clicks == 500
-    assert record.chosen in POWERS
-
-
 def test_file_of_pairs_and_column_of_the_bank_choose_the_same_in_builds(tmp_path, chosen, run):
     (tmp_path / "c.csv").write_text("query,target\n" + "\n".join(f"{row},t{t}" for row, t in enumerate(CLICKED)))
     np.save(tmp_path / "t.npy", VECTORS)
@@ -318,12 +310,6 @@ def test_new_clicks_choose_anew_over_a_refit(tmp_path, chosen, given):
     found = hubless.open(tmp_path, "c")
     assert (manifest.clicks, manifest.target_prior) == (chosen.manifest.clicks, chosen.manifest.target_prior)
     np.testing.assert_allclose(found.offsets, chosen.offsets, atol=1e-5)
-
-
-def test_refit_without_queries_refuses_clicks_that_name_rows(tmp_path):
-    hubless.build(tmp_path, "c", VECTORS, BANK, ids=IDS, index="flat")
-    with pytest.raises(InputError, match="column query: expected vectors, as the query bank has no rows to be named"):
-        hubless.refit(tmp_path, "c", clicks=PAIRS)
 
 
 def test_prior_of_a_target_whose_offset_was_held_back_is_that_of_later_ones(chosen):

@@ -86,27 +86,6 @@ def test_scaling_all_vectors_by_c_scales_offsets_by_c_squared(method, parameters
     )
 
 
-@pytest.mark.parametrize(
-    ("method", "parameters", "share"),
-    [
-        ("nnn", {"k": 16, "weight": 0.75}, 0.75),
-        ("csls", {}, 0.5),
-        ("is", {"temperature": 0.05}, 1),
-        ("sn", {"temperature": 0.05, "iterations": 300}, 1),
-    ],
-)
-def test_similarity_that_a_target_has_to_all_queries_goes_into_its_offset(method, parameters, share):
-    """One more coordinate, 1 for each query and y for a target, adds y to all its similarities."""
-    y = np.random.default_rng(1).normal(size=(80, 1)).astype(np.float32)
-    ones = np.ones((150, 1), np.float32)
-    shifted = replace(PROBLEM, targets=np.hstack([PROBLEM.targets, y]), bank=np.hstack([PROBLEM.bank, ones]))
-    extra = [
-        CORRECTIONS[method](**parameters).fit(problem.bank, problem.targets).offsets(problem.targets)
-        for problem in (shifted, PROBLEM)
-    ]
-    np.testing.assert_allclose(centred(extra[0] - extra[1]), share * centred(y[:, 0]), atol=2e-6)
-
-
 @pytest.mark.parametrize("method", ["is", "sn", "dbsn", "auto"])
 @settings(max_examples=8, deadline=None)
 @given(constant=st.floats(-1000, 1000))

@@ -84,15 +84,6 @@ def test_every_kind_of_index_leaves_the_target_out_and_explains(tmp_path, kind):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_hits_after_some_that_are_skipped_are_those_of_a_longer_answer(collections, method):
-    whole = collections[method].query(PROBLEM.queries, limit=12)
-    part = collections[method].query(PROBLEM.queries, limit=5, skip=7)
-    for column in ("rows", "scores", "similarities", "offsets"):
-        np.testing.assert_array_equal(getattr(part, column), getattr(whole, column)[:, 7:])
-    assert part.ids == [line[7:] for line in whole.ids]
-
-
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("filter_", [None, {"field": "even", "eq": True}])
 def test_explanation_has_both_ranks_and_the_measured_occurrence(collections, method, filter_):
     collection = collections[method]

@@ -3,7 +3,7 @@ import shutil
 import numpy as np
 import pytest
 from support import small
-from support.rankings import best, dense
+from support.rankings import best
 
 import hubless
 from hubless.corrections import CORRECTIONS, folds, registered
@@ -86,13 +86,6 @@ class TestCandidates:
 def test_candidates_are_refused_where_nothing_is_rescored(collections, problem, name):
     with pytest.raises(InputError, match="candidates"):
         collections[name].query(problem.queries, parameters={"candidates": 9})
-
-
-def test_targets_beyond_the_candidates_come_after_them_in_the_dense_reference(problem):
-    few, all_of_them = dense(problem, "ls", candidates=100), dense(problem, "ls")
-    np.testing.assert_array_equal(best(few), best(all_of_them))
-    raw = problem.queries @ problem.targets.T
-    np.testing.assert_array_equal(best(few, 400)[:, 100:], best(raw, 400)[:, 100:])
 
 
 class TestGates:

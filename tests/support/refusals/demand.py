@@ -134,6 +134,10 @@ OF_PRIOR = rows_of(
         {"correction": "sn", "target_prior": content("p.txt", among(NUMBERS, "x"))},
         "target prior (p.txt), …699",
     ),
+    *(
+        ({"correction": "sn", "target_prior": given}, f"target prior: expected 1000 numbers, one a target, got {got}")
+        for given, got in ((COUNTS[1:], "999"), (COUNTS[:, np.newaxis], "an array of shape"))
+    ),
     ({"correction": "csls", "target_prior": COUNTS}, "target prior: expected none with this correction"),
 )
 ROWS_OF_DEMAND = [*OF_CLICKS, *OF_OFFSETS, *OF_GROUPS, *OF_PRIOR]
