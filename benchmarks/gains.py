@@ -18,13 +18,14 @@ import numpy as np
 
 from benchmarks.real_sets import SIZES, Set, hits, open_set, trial
 from hubless import CORRECTIONS, measures
-from hubless.diagnosing.charts import ACCENT, INK, RAW, Axis, bent, occurrence_chart
 from hubless.kernels.reductions import top_k
 from hubless.vectors.sources import ArrayVectors
 from hubless_demo.measuring import Ranking, encode_known, rank
 from hubless_demo.story import Findings, learn_and_measure
+from hubless_lab.charts import ACCENT, INK, RAW, Axis, bent
 from hubless_lab.experiments.methods import Method
 from hubless_lab.marked_charts import MarkedChart
+from hubless_lab.occurrence_plots import occurrence_chart
 
 ENTRIES = {
     "csls": Method("csls"),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import hubless
-from hubless.diagnosing.charts import ACCENT, RAW, Axis
+from hubless_lab.charts import ACCENT, RAW, Axis
 from hubless_lab.experiments.abstain import TrialAnswers
 from hubless_lab.experiments.quality import auroc, cut_for
 from hubless_lab.marked_charts import MarkedChart

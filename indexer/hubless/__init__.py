@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from hubless.builder.lifecycle import calibrate as calibrate, merge as merge, refit as refit
     from hubless.builder.reindex.run import reindex as reindex
     from hubless.corrections import CORRECTIONS as CORRECTIONS
-    from hubless.diagnosing.diagnose import diagnose as diagnose, plot_occurrence as plot_occurrence
+    from hubless.diagnosing.diagnose import diagnose as diagnose
     from hubless.errors import HublessError as HublessError
     from hubless.measures.confidence.cut import Cut as Cut
     from hubless.measures.confidence.guarantee import GuaranteedCut as GuaranteedCut, guaranteed_cut as guaranteed_cut
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from hubless_lab.experiments.evaluate import evaluate as evaluate
     from hubless_lab.experiments.tune import tune as tune
     from hubless_lab.matrices import SimilarityMatrices as SimilarityMatrices
+    from hubless_lab.occurrence_plots import plot_occurrence as plot_occurrence
     from hubless_lab.scan.scanning import scan as scan
     from hubless_objects.mirror import RemoteCatalog as RemoteCatalog
 
@@ -78,7 +79,7 @@ _PLACES = {
     "merge": "builder.lifecycle.merge",
     "offsets": "scores.offsets.offsets",
     "open": "builder.index.open_index",
-    "plot_occurrence": "diagnosing.diagnose.plot_occurrence",
+    "plot_occurrence": "hubless_lab.occurrence_plots.plot_occurrence",
     "publish": "hubless_databases.correct.publish",
     "refit": "builder.lifecycle.refit",
     "reindex": "builder.reindex.run.reindex",

@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.table import Table
 
 from hubless import Catalog, Collection, Hit, Manifest, build, open
-from hubless.diagnosing.charts import occurrence_chart
 from hubless.progress import progress_bars
 from hubless_demo.measuring import CORRECTED, K, Ranking, Split, encode_known, rank_by_all, split_pairs
 from hubless_demo.pairs import Library, Pair, find_pairs, installed_package, standard_library
 from hubless_demo.training import Encoders, train
 from hubless_lab.experiments.tally import RECALLS
+from hubless_lab.occurrence_plots import occurrence_chart
 
 QUESTIONS = ("Which operating system is this?", "Make a random number", "Run a program and read its output")
 HITS = 3

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hubless.diagnosing.charts import CHART_SIZE, INK, Axis, Chart, add_element, add_words
+from hubless_lab.charts import CHART_SIZE, INK, Axis, Chart, add_element, add_words
 
 MARGIN = 0.05
 """Room beside the outermost values, as a share of their range."""

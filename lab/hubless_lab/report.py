@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 
 from hubless.corrections.banks.bank_checks import is_of_targets, is_unusable
-from hubless.diagnosing.charts import ACCENT, RAW, Chart
 from hubless.diagnosing.corpus import Corpus
 from hubless.diagnosing.diagnose import bank_of, check_labels, diagnose, has_bank
 from hubless.diagnosing.diagnosis import Diagnosis
@@ -23,6 +22,7 @@ from hubless.measures.projection import Projection, check_method, project
 from hubless.store.durable import replace_text
 from hubless.vectors.files import Vectors
 from hubless.vectors.sources import in_memory, sample
+from hubless_lab.charts import ACCENT, RAW, Chart
 from hubless_lab.experiments.abstain import Abstention, abstain
 from hubless_lab.experiments.compare import compare, labelled_beside
 from hubless_lab.experiments.comparisons import Comparison, comparison_table

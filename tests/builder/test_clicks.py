@@ -308,6 +308,7 @@ def test_new_clicks_choose_anew_over_a_refit(tmp_path, chosen, given):
     hubless.build(tmp_path, "c", VECTORS, BANK, ids=IDS, target_prior=POPULAR[::-1].copy(), index="flat")
     manifest = hubless.refit(tmp_path, "c", bank, clicks=clicks)
     found = hubless.open(tmp_path, "c")
+    assert manifest.collection == "c"
     assert (manifest.clicks, manifest.target_prior) == (chosen.manifest.clicks, chosen.manifest.target_prior)
     np.testing.assert_allclose(found.offsets, chosen.offsets, atol=1e-5)
 

@@ -102,4 +102,3 @@ def test_collection_without_a_bank_is_diagnosed_by_its_targets_and_json_holds_it
     np.testing.assert_array_equal(found.occurrences, by_hand(targets, 10))
     assert json.loads(json.dumps(found.as_json()))["asked"] == COUNT
     assert "skewness of N_10" in found._repr_html_()
-    assert "<svg" in found.plot().svg()

@@ -142,7 +142,8 @@ def restore(catalog, folder, history, url):
     ("workers", "servers", "merging", "seconds"),
     [
         pytest.param(3, 1, False, 0, marks=pytest.mark.slow),
-        (2, 2, True, 0),
+        pytest.param(2, 2, True, 0, marks=pytest.mark.slow),
+        (2, 1, True, 0),
         *(pytest.param(*form, SECONDS / len(FORMS), marks=LONG) for form in FORMS),
     ],
 )

@@ -65,7 +65,7 @@ def test_reader_of_the_log_that_pauses_or_goes_away_stops_neither_serving_nor_st
         ask(server, 10)
         if gone:
             server.process.stderr.close()
-        ask(server, 3000)
+        ask(server, 1500)
         server.process.terminate()
         assert server.process.wait(60) == 0
 

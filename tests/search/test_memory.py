@@ -140,7 +140,7 @@ def test_replacing_one_target_again_and_again_copies_the_others_rarely():
     memories, most = set(), 0
     for turn in range(3000):
         targets = targets.without(targets.ids.rows(["a"])).with_more(new("a", 8 + turn))
-        memories.add(targets.memory.segment.index.folded.rows.__array_interface__["data"][0])
+        memories.add(targets.memory.segment.index.folded.__array_interface__["data"][0])
         most = max(most, len(targets.written.segment))
     assert len(memories) < 25
     assert most < FEWEST_GONE + 20

@@ -276,23 +276,20 @@ def test_bank_that_takes_longer_than_the_request_goes_on_after_202(notes):
     assert found["queries"] == 120
 
 
-@pytest.mark.parametrize("back", [True, False], ids=["an older version", "a newer one"])
-def test_bank_is_given_up_if_another_version_is_activated_before_its_fit(notes, back):
+def test_bank_is_given_up_if_another_version_older_or_newer_is_activated_before_its_fit(notes):
     client, path = notes
     client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "timeout_ms": 60_000}).raise_for_status()
-    newest, oldest = hubless.Catalog(path).version_ids("notes")[:: -1 if back else 1]
-    activate = f"{NOTES}/versions/{{}}/activate"
-    client.post(activate.format(newest)).raise_for_status()
     bank = {"vectors": BANK[:60].tolist(), "timeout_ms": 60_000}
-    with ThreadPoolExecutor() as pool, lease(path / "notes", "hubless refit"):
-        answer = pool.submit(client.put, f"{NOTES}/bank", json=bank)
-        until(lambda: read_order(path / "notes"))
-        client.post(activate.format(oldest)).raise_for_status()
-    said = problem(answer.result(), 412, "precondition_failed")
-    assert said.startswith(f"version {oldest} of 'notes' became current while the job ran")
-    told = client.get(f"{NOTES}/bank").json()
-    assert (told["version"], told["waiting"], told["work"]["state"]) == (oldest, None, "failed")
-    assert told["work"]["problem"]["code"] == "precondition_failed"
+    for other in hubless.Catalog(path).version_ids("notes"):  # the current one is the newest
+        with ThreadPoolExecutor() as pool, lease(path / "notes", "hubless refit"):
+            answer = pool.submit(client.put, f"{NOTES}/bank", json=bank)
+            until(lambda: read_order(path / "notes"))
+            client.post(f"{NOTES}/versions/{other}/activate").raise_for_status()
+        said = problem(answer.result(), 412, "precondition_failed")
+        assert said.startswith(f"version {other} of 'notes' became current while the job ran")
+        told = client.get(f"{NOTES}/bank").json()
+        assert (told["version"], told["waiting"], told["work"]["state"]) == (other, None, "failed")
+        assert told["work"]["problem"]["code"] == "precondition_failed"
     # a version that was made of writes since is no other one
     assert client.put(f"{NOTES}/bank", json=bank).json()["queries"] == 60
 

@@ -145,9 +145,8 @@ def test_host_that_is_none_is_refused_without_advice_that_opens_doors(tmp_path, 
     assert "HUBLESS_INSECURE" not in ended.stderr
 
 
-@pytest.mark.parametrize("host", ["::1", "localhost"])
-def test_host_of_this_machine_is_served_without_keys(tmp_path, host):
-    with served(tmp_path, "--host", host, ready=False) as server:
+def test_host_of_this_machine_is_served_without_keys(tmp_path):
+    with served(tmp_path, "--host", "localhost", ready=False) as server:
         assert httpx.get(f"{server.url}/livez", timeout=60).status_code == 200
 
 

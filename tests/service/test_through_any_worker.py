@@ -14,7 +14,7 @@ from hubless.builder.lifecycle import merge
 from hubless.store.log import LOG_LAST, LOG_SEEN
 from hubless_service.searching import catalog_follower
 
-TIMES = 8
+TIMES = 4
 CONNECTIONS = 9
 SELDOM = 60.0
 """Seconds between the looks of a worker that nobody has told of a change."""

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
-QUICK, LONG = 100, 1500
+QUICK, LONG = 40, 1500
 EXAMPLES = pytest.mark.parametrize(
     "examples", [pytest.param(QUICK, id="quick"), pytest.param(LONG, id="long", marks=pytest.mark.slow)]
 )

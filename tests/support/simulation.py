@@ -21,6 +21,7 @@ import traceback
 from collections import Counter
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from errno import EIO
 from functools import lru_cache
@@ -44,7 +45,6 @@ from hubless.search.writes import Put
 from hubless.store import bank_order, bundle, catalog as catalogs, locks
 from hubless.vectors.sources import ArrayVectors
 from hubless_service.app import create_app
-from hubless_service.http.trace import SCOPE_KEY
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.log_follower import catch_up
 from hubless_service.searching.search_service import SearchService
@@ -86,24 +86,29 @@ class Held:
             work(*arguments)
 
 
+_faulty = ContextVar("_faulty", default=False)
+
+
+class PatientWriter(Writer):
+    """It waits as long as it takes, and lets the writes of some requests turn out to be wrong."""
+
+    async def write(self, trace, name, points, plan, deadline, *, durable=True):
+        plan = faulty(plan) if _faulty.get() else plan
+        return await super().write(trace, name, points, plan, time.perf_counter() + _FOREVER, durable=durable)
+
+
 class Desk(SearchService):
     """An engine without threads: it answers at once, and writes what waits when `write_all` is called."""
 
     def __init__(self, source, settings):
         super().__init__(source, settings)
-        self.writer = Writer(self.shelf, 64, 100_000, lambda: None)
+        self.writer = PatientWriter(self.shelf, 64, 100_000, lambda: None)
         self.writer._threads = self.held = Held()
         self._follower._openers = Here()
         self.on_look = lambda: None
 
     async def run(self, trace, work, collection=None):
         return work()
-
-    async def write(self, request, collection, points, plan, *, durable=True):
-        if request.headers.get("x-faulty"):
-            plan = faulty(plan)
-        trace, deadline = request.scope[SCOPE_KEY], time.perf_counter() + _FOREVER
-        return await self.writer.write(trace, collection, points, plan, deadline, durable=durable)
 
     async def appears(self, name):
         return name in self.shelf.slots
@@ -170,8 +175,12 @@ class Worker:
         """The status and the document that answer a request about the collection, or another path of the contract."""
         place = path if path.startswith("/v1") else f"/v1/collections/{NAME}{path}"
         request = httpx.Request(method, f"http://worker{place}", json=body, headers=headers)
-        answer = await self.app.handle_async_request(request)
-        return answer.status_code, json.loads(await answer.aread())
+        told = _faulty.set("x-faulty" in request.headers)
+        try:
+            answer = await self.app.handle_async_request(request)
+            return answer.status_code, json.loads(await answer.aread())
+        finally:
+            _faulty.reset(told)
 
 
 class Disk:

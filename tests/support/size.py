@@ -33,12 +33,12 @@ RINGS = {
     "databases": "databases",
     "encoders": "encoders",
     "lab": "lab",
-    "milvus": "engines/milvus",
     "objects": "objects",
     "ray": "engines/ray",
 }
 """The folder of each. Its tests are in the folder's `tests/`, those of the inner two in that of the root."""
-BESIDE = {"clients": "clients", "docker": "docker", "docs": "docs"}
+BESIDE = {"clients": "clients", "docker": "docker", "docs": "docs", "milvus": "engines/milvus"}
+"""They call what they share with the library by the names that it has there."""
 COUNTED = {token.NAME, token.OP, token.NUMBER, token.STRING}
 WAYS = {
     "query": [["--vectors", "q.npy"]],
@@ -98,8 +98,8 @@ def kernel():
     ]
 
 
-def words():
-    return sum(len((ROOT / page).read_text("utf-8").split()) for page in tracked("docs/*.md"))
+def words(*pages):
+    return sum(len((ROOT / page).read_text("utf-8").split()) for page in tracked(*pages))
 
 
 def commands(group, before=()):
@@ -183,7 +183,7 @@ def _functions(blocks):
 def complex_functions(most):
     """Return the complexity, as radon counts it, of each function of what ships and of benchmarks that has more."""
     found = {}
-    for file in code(*RINGS.values(), "clients", "deploy", "benchmarks"):
+    for file in code(*RINGS.values(), *BESIDE.values(), "deploy", "benchmarks"):
         for function in _functions(cc_visit((ROOT / file).read_text("utf-8"))):
             if function.complexity > most:
                 found[f"{file}: {function.fullname}"] = function.complexity
@@ -200,8 +200,9 @@ def size():
         "collections": counted.pop("library") - inner,
         **counted,
         "tests": tokens_of("tests"),
-        **{f"tests_of_{ring}": tokens_of(f"{RINGS.get(ring, ring)}/tests") for ring in counted if ring != "service"},
-        "words": words(),
+        **{f"tests_of_{ring}": tokens_of(f"{(RINGS | BESIDE)[ring]}/tests") for ring in counted if ring != "service"},
+        "words": words("docs/*.md"),
+        "words_beside": words("*/docs/*.md"),
         "settings": len(Settings.model_fields),
         "knobs": sum(given) + sum(len(settable(words, command)) for words, command in called.items()),
         "options_of_a_command": max(given),

@@ -11,7 +11,7 @@ from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.pipeline.draft import drafting
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.next_version import publish, write_version
+from hubless.builder.pipeline.next_version import make_current, write_version
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
@@ -192,7 +192,7 @@ def build(
                 parts = fit_version(vectors, held, bench, bank_of_targets=bank_of_targets, strength=decided)
                 steps.step("writing")
                 written = write_version(replace(parts, seq=seq), staged)
-            return publish(staged, written, then=work.publish)
+            return make_current(staged, written, then=work.publish)
 
 
 def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:

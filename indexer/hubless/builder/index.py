@@ -20,7 +20,14 @@ from hubless.builder.pipeline.compaction import needs_training, rebuilt
 from hubless.builder.pipeline.draft import Workbench, drafting, in_index
 from hubless.builder.pipeline.fit import calibrated, fit_version, judged_by
 from hubless.builder.pipeline.flush import as_copied, as_flushed
-from hubless.builder.pipeline.next_version import UNNAMED, UNSAVED, confidence_record, described, publish, write_version
+from hubless.builder.pipeline.next_version import (
+    UNNAMED,
+    UNSAVED,
+    confidence_record,
+    described,
+    make_current,
+    write_version,
+)
 from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
@@ -301,7 +308,7 @@ class Index(Collection):
                     made = as_copied(made)
                 elif self._other_fit:
                     made = replace(made, manifest=made.manifest.model_copy(update={"fit": UNSAVED}))
-                saved = publish(staged, write_version(made, staged), parts.manifest.version if here else None)
+                saved = make_current(staged, write_version(made, staged), parts.manifest.version if here else None)
             opened = open_parts(catalog, name, version=saved.version, hashes=False, known=parts if here else None)
             self._start(replace(opened, encoder=parts.encoder))
             self._home = home.path, name

@@ -18,7 +18,7 @@ from hubless.builder.pipeline.compaction import Rebuilt, needs_training
 from hubless.builder.pipeline.draft import drafting, prune
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.flush import as_flushed
-from hubless.builder.pipeline.next_version import new_manifest, publish, write_version
+from hubless.builder.pipeline.next_version import make_current, new_manifest, write_version
 from hubless.builder.pipeline.refitting import labels_of, lasting_prior, refit_bank, refit_vectors
 from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections import is_given
@@ -100,7 +100,7 @@ def create(
                 return False
         held = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), encoder).held(None)
         with home.staging(collection) as staged, storage_errors(staged.folder):
-            publish(staged, write_version(_empty(held, comparison(metric).width(dim), recipe), staged))
+            make_current(staged, write_version(_empty(held, comparison(metric).width(dim), recipe), staged))
     return True
 
 
@@ -196,7 +196,7 @@ def flush(catalog: Catalog, written: Parts, *, keep: int | None = None) -> Manif
         if home.current(name) != written.manifest.version:
             return None
         with home.staging(name) as staged, storage_errors(staged.folder):
-            return publish(staged, write_version(as_flushed(written), staged), written.manifest.version)
+            return make_current(staged, write_version(as_flushed(written), staged), written.manifest.version)
 
 
 def compact(
@@ -219,7 +219,7 @@ def compact(
             now = open_parts(home, name, hashes=False, lenient=True, known=before)
             if (now.manifest.fit, now.manifest.built) != (before.manifest.fit, before.manifest.built):
                 return None
-            return publish(staged, write_version(made.caught_up(now), staged), now.manifest.version)
+            return make_current(staged, write_version(made.caught_up(now), staged), now.manifest.version)
 
 
 def calibrate(
@@ -349,7 +349,7 @@ def refit(
             if note is not None:
                 kept["notes"] = [*made.manifest.notes, note]
             steps.step("writing")
-            return publish(staged, write_version(replace(made, seq=parts.seq), staged, **kept), before.version)
+            return make_current(staged, write_version(replace(made, seq=parts.seq), staged, **kept), before.version)
 
 
 def _refitted(recipe: Recipe, correction: str | None, parameters: Mapping[str, Any] | None) -> Recipe:

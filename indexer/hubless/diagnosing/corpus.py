@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+import hubless
 from hubless import measures
-from hubless.diagnosing.charts import Chart, occurrence_chart
 from hubless.diagnosing.diagnosis import DEPTHS, MAIN, Shape, level_of, lines_of_depth
 from hubless.diagnosing.gallery import Gallery, NamedTarget
 from hubless.diagnosing.near_duplicates import Likeness
@@ -73,9 +73,12 @@ class Corpus:
         """The measures of N_10, or of the deepest that there is for few targets."""
         return self.depths[MAIN][-1]
 
-    def plot(self) -> Chart:
-        """Draw N_10: how often each target is found by others, the most found first."""
-        return occurrence_chart({"raw": self.occurrences})
+    def plot(self) -> Any:
+        """Draw N_10: how often each target is found by others, the most found first.
+
+        The lab draws it as a `Chart`. Raises `HublessError` if hubless-lab is not installed.
+        """
+        return hubless.plot_occurrence(self)
 
     def as_json(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "occurrences"}

@@ -19,7 +19,6 @@ from hubless.corrections.banks.bank_checks import (
 from hubless.corrections.banks.counts import counts_of
 from hubless.corrections.banks.live_queries import drawn, strength_by_offsets
 from hubless.corrections.folded.auto import EVEN
-from hubless.diagnosing.charts import Chart, occurrence_chart
 from hubless.diagnosing.corpus import Corpus, examine_corpus
 from hubless.diagnosing.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
 from hubless.diagnosing.gallery import Gallery, as_gallery
@@ -188,20 +187,6 @@ def _verdict(found: Diagnosis, different: int, labels: bool) -> list[str]:
         ENOUGH_LABELS=ENOUGH_LABELS,
     )
     return verdict.splitlines()
-
-
-def plot_occurrence(index: Collection) -> Chart:
-    """Draw N_10 of an index, raw and corrected: how often held-out bank queries find each target.
-
-    The counts are those of the fit, so this searches for nothing. Targets that were added since are left out. Raises
-    `InputError` if the index has no counts.
-    """
-    stored = index.parts.occurrence()
-    counts = np.empty((2, 0), np.int64) if stored is None else np.asarray(stored, np.int64)
-    known = counts[:, (counts >= 0).all(axis=0)]
-    if not known.size:
-        raise InputError("index", "one that stores how often its targets are found", "no counts")
-    return occurrence_chart({"raw": known[0], f"with {index.manifest.correction.name}": known[1]})
 
 
 def check_labels(queries: Vectors | None, relevant: Labels | None) -> None:

@@ -3,9 +3,9 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import hubless
 from hubless import measures
 from hubless.corrections import Details
-from hubless.diagnosing.charts import Chart, occurrence_chart
 from hubless.diagnosing.gallery import NamedTarget
 from hubless.diagnosing.held_out import Outlook
 from hubless.diagnosing.labelled_gain import LabelledGain
@@ -128,9 +128,12 @@ class Diagnosis:
         """The measures of N_10, or of the deepest that there is for few targets."""
         return self.depths[MAIN][-1]
 
-    def plot(self) -> Chart:
-        """Draw N_10, raw and with `auto`: how often each target is found, the most found first."""
-        return occurrence_chart({"raw": self.occurrences["raw"], "with auto": self.occurrences["corrected"]})
+    def plot(self) -> Any:
+        """Draw N_10, raw and with `auto`: how often each target is found, the most found first.
+
+        The lab draws it as a `Chart`. Raises `HublessError` if hubless-lab is not installed.
+        """
+        return hubless.plot_occurrence(self)
 
     def as_json(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name not in ("occurrences", "offsets")}

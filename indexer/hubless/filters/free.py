@@ -63,7 +63,7 @@ def string(test: Callable[[str, pa.DataType, ValueKind], Test], text: Any) -> Wh
     """Test whether a value is a string that passes a test of columns."""
     if not isinstance(text, str):
         raise InputError("", "a string", type(text).__name__)
-    return _one(_TEXT, test(text, _TEXT, _kind(_TEXT)))
+    return _stored_as(_TEXT, test, text)
 
 
 def holding(value: Any) -> Which:
@@ -82,37 +82,36 @@ def holding(value: Any) -> Which:
 def among(listed: Sequence[Any]) -> Which:
     """Test whether a value equals one of these."""
     tests = [
-        _one(stored, is_in(alike, stored, _kind(stored)))
+        _stored_as(stored, is_in, alike)
         for stored in (_TEXT, _BOOLEAN)
         if (alike := [value for value in listed if _kind_of_value(value) == stored])
     ]
     if numbers := [value for value in listed if _kind_of_value(value) not in (_TEXT, _BOOLEAN)]:
         whole = [int(value) for value in numbers if value == int(value)]
-        tests += [_one(stored, is_in(whole, stored, _kind(stored))) for stored in _WHOLES]
-        tests.append(_one(_FLOAT, is_in([float(value) for value in numbers], _FLOAT, _kind(_FLOAT))))
+        tests += [_stored_as(stored, is_in, whole) for stored in _WHOLES]
+        tests.append(_stored_as(_FLOAT, is_in, [float(value) for value in numbers]))
     return lambda values: reduce(operator.or_, (test(values) for test in tests), np.zeros(len(values.there), np.bool_))
 
 
 def _compared(by: Relation, value: Any) -> Which:
     stored = _kind_of_value(value)
     if stored in (_TEXT, _BOOLEAN):
-        return _one(stored, by.test(value, stored, _kind(stored)))
-    as_float = by.test(float(value), _FLOAT, _kind(_FLOAT))
-    tests = [_one(_FLOAT, as_float)]
-    for stored in _WHOLES:
-        if value == int(value):
-            tests.append(_one(stored, by.test(int(value), stored, _kind(stored))))
-        else:  # below 2^53, or it would be whole: no number is on the wrong side of it once it is rounded
-            tests.append(_one(stored, lambda numbers: as_float(pc.cast(numbers, _FLOAT, safe=False))))
+        return _stored_as(stored, by.test, value)
+
+    def rounded(value: float, stored: pa.DataType, kind: ValueKind) -> Test:
+        # below 2^53, or it would be whole: no number is on the wrong side of it once it is rounded
+        as_float = by.test(value, _FLOAT, kind)
+        return lambda numbers: as_float(pc.cast(numbers, _FLOAT, safe=False))
+
+    whole = value == int(value)
+    tests = [_stored_as(stored, by.test if whole else rounded, int(value) if whole else value) for stored in _WHOLES]
+    tests.append(_stored_as(_FLOAT, by.test, float(value)))
     return lambda values: reduce(operator.or_, (test(values) for test in tests))
 
 
-def _one(stored: pa.DataType, test: Callable[[pa.Array], Any]) -> Which:
-    return lambda values: values.which(stored, test)
-
-
-def _kind(stored: pa.DataType) -> Any:
-    return kind_of(stored)
+def _stored_as(stored: pa.DataType, test: Callable[[Any, pa.DataType, Any], Test], value: Any) -> Which:
+    made = test(value, stored, kind_of(stored))
+    return lambda values: values.which(stored, made)
 
 
 def _kind_of_value(value: Any) -> pa.DataType:

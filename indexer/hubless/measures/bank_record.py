@@ -1,6 +1,5 @@
 """The measurements of a query bank before it is used."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -31,5 +30,5 @@ class BankRecord:
     related_to_targets: float | None
     relative_length: float | None
     coverage: float | None = None
-    held_back: Sequence[int | str] = ()
+    held_back: tuple[int | str, ...] = ()
     __pydantic_config__: ClassVar = {"extra": "forbid"}

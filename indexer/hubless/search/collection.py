@@ -207,10 +207,10 @@ class Collection:
         cutting = (min_confidence, min_presence, min_accuracy) != _NO_CUT
         if cutting:
             min_confidence = _least_confidence(parts, min_confidence, min_presence, min_accuracy, strength)
-        matches = None if filter is None else self._matches_of(filter, parts)
+        matches = None if filter is None else _matches(filter, parts)
         chosen = None
         if group_by is not None or diversity != 0:
-            chosen = selection(parts.payload, group_by, diversity, self.name, skip + limit, parts.manifest.metric)
+            chosen = selection(parts, group_by, diversity, skip + limit)
         question = Question(parts, ranker, queries, strength, parameters or {}, matches, skip, limit)
         results = question.results(chosen, take, explain=explain)
         return results.cut(min_confidence, min_presence) if cutting else results
@@ -253,25 +253,13 @@ class Collection:
 
     def matches(self, filter: Filter | Matches | Mapping[str, Any]) -> Matches:
         """The targets that meet a filter. Matches are returned as they are. Raises `InputError`, `UnknownField`."""
-        return self._matches_of(filter, self.parts)
+        return _matches(filter, self.parts)
 
     def known_matches(self, filter: Filter) -> Matches | None:
         """The targets that meet a filter, if they are in the cache; else None."""
         known = self.parts.known
         found: Matches | None = None if known is None else known.known(filter.key)
         return found
-
-    def _matches_of(self, filter: Filter | Matches | Mapping[str, Any], parts: Parts) -> Matches:
-        if isinstance(filter, Matches):
-            if filter.numbers is not parts.targets.numbers:
-                count = len(parts.targets)
-                others = " before a change" if filter.total == count else ""
-                raise InputError("filter", f"matches among the {count} targets", f"among {filter.total}{others}")
-            return filter
-        parsed = filter if isinstance(filter, Filter) else filter_of(parts, filter)
-        if parts.known is None:
-            raise _no_payload(parts, "filter")
-        return parts.known.of(parsed.key, partial(parts.targets.matches, parsed))
 
     def prepare(self, vectors: ArrayLike, name: str = "vector", side: ComparedSide = OF_QUERIES) -> F32:
         """Queries, or targets, (m, d) as they are compared: checked, of length 1 under metric cosine, reduced.
@@ -319,13 +307,10 @@ class Collection:
         Raises `PointNotFound`.
         """
         parts = self.parts
-        row = parts.ids.row(wanted)
-        there = vector and parts.targets.have_vectors(np.array([row]))[0]
-        stored = self.vectors(np.array([row]))[0] if there else None
-        payload = None if parts.payload is None else parts.payload.take([row])[0]
-        return Point(
-            parts.ids.ids(np.array([row]))[0], row, float(parts.targets.offsets(np.array([row]))[0]), payload, stored
-        )
+        rows = np.array([parts.ids.row(wanted)])
+        stored = self.vectors(rows)[0] if vector and parts.targets.have_vectors(rows)[0] else None
+        offset = float(parts.targets.offsets(rows)[0])
+        return Point(parts.ids.ids(rows)[0], int(rows[0]), offset, taken(parts.payload, rows)[0], stored)
 
     def find(self, ids: Sequence[str | int]) -> list[int | None]:
         """The rows of some ids; None for an id that no target has. Raises `InputError` for one of another type."""
@@ -366,6 +351,19 @@ class Collection:
         if (built := parts.targets.as_built) is not None:
             ranker = parts.ranker if parts.targets.is_as_built else None
             canaries.check(parts.canary(), parts.folder / CANARY, built, ranker)
+
+
+def _matches(filter: Filter | Matches | Mapping[str, Any], parts: Parts) -> Matches:
+    if isinstance(filter, Matches):
+        if filter.numbers is not parts.targets.numbers:
+            count = len(parts.targets)
+            others = " before a change" if filter.total == count else ""
+            raise InputError("filter", f"matches among the {count} targets", f"among {filter.total}{others}")
+        return filter
+    parsed = filter if isinstance(filter, Filter) else filter_of(parts, filter)
+    if parts.known is None:
+        raise _no_payload(parts, "filter")
+    return parts.known.of(parsed.key, partial(parts.targets.matches, parsed))
 
 
 def filter_of(parts: Parts, document: Mapping[str, Any], name: str = "filter") -> Filter:

@@ -1,7 +1,7 @@
 """The targets that meet a filter, and a cache of them."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
@@ -9,30 +9,15 @@ import numpy as np
 
 from hubless.kernels.forks import in_each_process
 from hubless.search.bitmap import Bitmap
+from hubless.search.numbers import Numbers
 from hubless.vectors.arrays import I64, Flags
 from hubless.vectors.payload import Masks
-
-
-class Numbering(Protocol):
-    """Numbers the rows that are left of some segments."""
-
-    @property
-    def starts(self) -> tuple[int, ...]: ...
-
-    @property
-    def count(self) -> int: ...
-
-    def places(self, rows: I64) -> I64: ...
-
-    def rows(self, places: I64) -> I64: ...
-
-    def parted(self, rows: I64) -> Iterator[tuple[int, I64, I64]]: ...
 
 
 class Matches:
     """The targets, of n, that meet a filter. `searched` are, of each segment, those that a search can find."""
 
-    def __init__(self, numbers: Numbering, found: Sequence[Bitmap], searched: Sequence[Bitmap], filter: Masks) -> None:
+    def __init__(self, numbers: Numbers, found: Sequence[Bitmap], searched: Sequence[Bitmap], filter: Masks) -> None:
         self.numbers = numbers
         self._found = found
         self.searched = searched

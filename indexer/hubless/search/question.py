@@ -48,9 +48,7 @@ class Question:
             ranked = ranker.rank(self.queries, min(stop, most), self.strength, self.parameters, matches, DEPTH)
             best = ranker.folded_scores(ranked, self.strength)
         else:
-            ranked, best = selection.choose(
-                self._part, len(self.queries), min(stop, most), most, self.parts.targets.vectors
-            )
+            ranked, best = selection.choose(self._part, len(self.queries), min(stop, most), most)
         explanations = self._explanations(ranked, most) if explain else None
         near = ranked.similarities[:, :1]
         if skip or ranked.rows.shape[1] > self.limit:

@@ -1,12 +1,13 @@
 """The search path: queries → index → candidates → gate or rescorer → the best k. Arrays in, arrays out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless.corrections import Gate, QueryTime
 from hubless.corrections.query_time import CANDIDATES, Candidates, Rescorer, Switch, drop, rescore
@@ -36,9 +37,16 @@ class Ranked(NamedTuple):
 
     def part(self, start: int, stop: int) -> "Ranked":
         """The same from one rank, counted from 0, to before another."""
-        ranks = slice(start, stop)
-        numbers = self.scores[:, ranks], self.similarities[:, ranks], self.offsets[:, ranks]
-        return Ranked(self.rows[:, ranks], *numbers, self.corrected, self.rescoring)
+        return Ranked._make([*(column[:, start:stop] for column in self[:4]), *self[4:]])
+
+
+def joined(lines: Sequence[Sequence[NDArray[Any]]], width: int, corrected: Flags | None, rescoring: float) -> Ranked:
+    """Return m queries as one, of which each has its four columns (k',); one with fewer hits ends in rows of −1."""
+    ranked = np.zeros((4, len(lines), width))  # float64 holds the number of any row
+    ranked[0] = -1
+    for number, line in enumerate(lines):
+        ranked[:, number, : len(line[0])] = line
+    return Ranked._make([ranked[0].astype(np.int64), *ranked[1:].astype(np.float32), corrected, rescoring])
 
 
 class Ranker:
@@ -146,15 +154,10 @@ class Ranker:
         both = np.concatenate([folded_queries(queries, 0), folded_queries(queries, strength)])
         scores, rows = self._search(both, k, parameters, matches)
         on = gate.is_on(rows[:m, 0])
-        raw, corrected = self._ranked(scores[:m], rows[:m], 0.0), self._ranked(scores[m:], rows[m:], strength)
-        line = on[:, np.newaxis]
-        return Ranked(
-            np.where(line, corrected.rows, raw.rows),
-            np.where(line, corrected.scores, raw.scores),
-            np.where(line, corrected.similarities, raw.similarities),
-            np.where(line, corrected.offsets, np.float32(0)),
-            on,
-        )
+        corrected = self._ranked(scores[m:], rows[m:], strength)
+        alone: list[Any] = [rows[:m], scores[:m], scores[:m], np.float32(0)]
+        chosen = [np.where(on[:, np.newaxis], *pair) for pair in zip(list[Any](corrected), alone, strict=False)]
+        return Ranked._make([*chosen, on, 0.0])
 
     def _rescored(
         self,
@@ -178,7 +181,7 @@ class Ranker:
         parts = zip(np.split(scores, len(strengths)), np.split(rows, len(strengths)), strengths, strict=True)
         found = [self._ranked(*part) for part in parts]
         started = perf_counter()
-        ranked = [np.empty((len(queries), k), kind) for kind in (np.int64, np.float32, np.float32, np.float32)]
+        lines = []
         for number, query in enumerate(queries):
             chosen = [part.rows[number, :wanted] for part in found]
             candidates, first = np.unique(np.concatenate(chosen), return_index=True)
@@ -186,19 +189,16 @@ class Ranker:
             asked = Candidates(candidates, similarities, partial(self.targets.vectors, candidates))
             offsets, final = rescore(rescorer, query, asked, strength)
             best = np.argsort(-final, kind="stable")[:k]
-            for column, values in zip(ranked, (candidates, final, similarities, offsets), strict=True):
-                column[number, : len(best)] = values[best]
+            line = [values[best] for values in (candidates, final, similarities, offsets)]
             if len(best) < k:
-                folded = found[0]
-                others = np.flatnonzero(~np.isin(folded.rows[number], candidates))[: k - len(best)]
-                similarities = folded.similarities[number, others]
-                scores = folded.scores[number, others] - np.float32(drop(folded.scores[number, 0], final))
-                behind = folded.rows[number, others], scores, similarities, (similarities - scores) / strength
-                for column, values in zip(ranked, behind, strict=True):
-                    column[number, len(best) :] = values
+                others = np.flatnonzero(~np.isin(found[0].rows[number], candidates))[: k - len(best)]
+                rest, folded, similarities, _ = (column[number, others] for column in found[0][:4])
+                folded = folded - np.float32(drop(found[0].scores[number, 0], final))
+                behind = rest, folded, similarities, (similarities - folded) / strength
+                line = [np.concatenate(pair) for pair in zip(line, behind, strict=True)]
+            lines.append(line)
         on = rescorer.is_on(found[-1].rows[:, 0]) if isinstance(rescorer, Switch) else None
-        best_rows, best_scores, best_similarities, best_offsets = ranked
-        return Ranked(best_rows, best_scores, best_similarities, best_offsets, on, perf_counter() - started)
+        return joined(lines, k, on, perf_counter() - started)
 
     def _search(self, augmented: F32, k: int, parameters: How, matches: Matches | None) -> Found:
         if self._left_out is None:

@@ -1,17 +1,18 @@
 """The choice among ranked targets: the best of each group, and hits that differ from each other."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.level import DEPTH
-from hubless.search.ranker import Ranked
+from hubless.search.parts import Parts
+from hubless.search.ranker import Ranked, joined
 from hubless.vectors.arrays import F32, I64, check_between
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.free_payload import is_free
-from hubless.vectors.payload import PayloadRows
 
 DEEPEST_GROUPED = 5000
 """Targets that are looked through for groups, for each query; more only if more hits are wanted."""
@@ -29,52 +30,52 @@ Ask: TypeAlias = Callable[[I64, int], tuple[Ranked, F32]]
 
 
 class Selection(NamedTuple):
-    """The choice of hits: one for each of the `values` of some rows, None for a row without one, and by `diversity`."""
+    """The choice of hits: one for each value of the column `group_by`, if it is given, and by `diversity`."""
 
-    values: Callable[[I64], list[Any]] | None
+    parts: Parts
+    group_by: str | None
     diversity: float
-    metric: str = COSINE
 
-    def choose(self, ask: Ask, queries: int, k: int, most: int, vectors: Callable[[I64], F32]) -> tuple[Ranked, F32]:
+    def choose(self, ask: Ask, queries: int, k: int, most: int) -> tuple[Ranked, F32]:
         """Choose k hits of each query, of `most` that it can find; a line with fewer ends in rows of −1."""
         wanted = k if not self.diversity else max(k, min(max(_PER_HIT * k, _FEWEST), _MOST))
-        deepest = min(most, wanted if self.values is None else max(DEEPEST_GROUPED, wanted))
-        depth = min(wanted if self.values is None else _PER_GROUP * wanted, deepest)
-        chosen: dict[int, tuple[Ranked, int, I64]] = {}
+        deepest = min(most, wanted if self.group_by is None else max(DEEPEST_GROUPED, wanted))
+        depth = min(wanted if self.group_by is None else _PER_GROUP * wanted, deepest)
+        chosen: dict[int, list[NDArray[Any]]] = {}
+        corrected = None
+        rescoring = 0.0
         best = np.full((queries, min(DEPTH, most)), -np.inf, np.float32)
         left = np.arange(queries)
         while len(left):
             for some in np.array_split(left, 1 + len(left) * depth // _RANKED):
                 ranked, scores = ask(some, depth)
+                rescoring += ranked.rescoring
+                if ranked.corrected is not None:
+                    corrected = np.zeros(queries, np.bool_) if corrected is None else corrected
+                    corrected[some] = ranked.corrected
                 shown = min(best.shape[1], scores.shape[1])  # a rescorer may have fewer candidates
                 best[some, :shown] = scores[:, :shown]
                 for at, line in enumerate(some.tolist()):
                     places = self._firsts(ranked.rows[at])[:wanted]
                     if depth == deepest or len(places) == wanted:
-                        chosen[line] = ranked, at, places
+                        chosen[line] = [column[at, places] for column in ranked[:4]]
             left, depth = left[[line not in chosen for line in left.tolist()]], min(_DEEPER * depth, deepest)
         lines = [chosen[line] for line in range(queries)]
         if self.diversity:
-            lines = [
-                (
-                    ranked,
-                    at,
-                    places[self._diverse(ranked.scores[at, places], vectors(ranked.rows[at, places]), k)],
-                )
-                for ranked, at, places in lines
-            ]
-        return _joined(lines), best
-
-    def _diverse(self, scores: F32, vectors: F32, k: int) -> list[int]:
-        return diverse(scores, vectors, k, self.diversity, self.metric)
+            metric = self.parts.manifest.metric
+            for line in lines:
+                best_first = diverse(line[1], self.parts.targets.vectors(line[0]), k, self.diversity, metric)
+                line[:] = [column[best_first] for column in line]
+        return joined(lines, max((len(line[0]) for line in lines), default=0), corrected, rescoring), best
 
     def _firsts(self, rows: I64) -> I64:
-        if self.values is None:
+        payload = self.parts.payload
+        if self.group_by is None or payload is None:
             return np.arange(len(rows))
         seen = set[str]()
         firsts = []
-        for place, value in enumerate(self.values(rows)):
-            if value is None:
+        for place, row in enumerate(payload.take(rows, [self.group_by])):
+            if (value := row.get(self.group_by)) is None:
                 firsts.append(place)
             elif (key := repr(_exact(value))) not in seen:  # lists and objects cannot be in sets
                 seen.add(key)
@@ -94,26 +95,20 @@ def _exact(value: Any) -> Any:
     return value
 
 
-def selection(
-    payload: PayloadRows | None, group_by: str | None, diversity: float, name: str, limit: int, metric: str = COSINE
-) -> Selection:
+def selection(parts: Parts, group_by: str | None, diversity: float, limit: int) -> Selection:
     """Return how hits are to be chosen. Raises `InputError`, `UnknownField`."""
     check_between("diversity", diversity, 0, 1)
     if diversity and limit > MOST_DIVERSE:
         raise InputError("limit", f"at most {MOST_DIVERSE} with diversity, skipped hits included", limit)
-    if group_by is None:
-        return Selection(None, diversity, metric)
-    if not isinstance(group_by, str):
-        raise InputError("group_by", "a column of the payload", repr(group_by))
-    if payload is None:
-        raise InputError("group_by", f"none, as collection {name!r} has no payload", repr(group_by))
-    if not is_free(payload.schema) and group_by not in payload.schema.names:
-        raise UnknownField("group_by", f"a column of the payload, {names_of(payload.schema.names)}", group_by)
-
-    def values(rows: I64) -> list[Any]:
-        return [row.get(group_by) for row in payload.take(rows, [group_by])]
-
-    return Selection(values, diversity, metric)
+    if group_by is not None:
+        if not isinstance(group_by, str):
+            raise InputError("group_by", "a column of the payload", repr(group_by))
+        if (schema := parts.payload_schema) is None:
+            none = f"none, as collection {parts.manifest.collection!r} has no payload"
+            raise InputError("group_by", none, repr(group_by))
+        if not is_free(schema) and group_by not in schema.names:
+            raise UnknownField("group_by", f"a column of the payload, {names_of(schema.names)}", group_by)
+    return Selection(parts, group_by, diversity)
 
 
 def diverse(scores: F32, vectors: F32, k: int, diversity: float, metric: str = COSINE) -> list[int]:
@@ -135,17 +130,3 @@ def diverse(scores: F32, vectors: F32, k: int, diversity: float, metric: str = C
         value[best] = -np.inf
         np.maximum(nearest, rows @ asking[best], out=nearest)
     return chosen
-
-
-def _joined(lines: Sequence[tuple[Ranked, int, I64]]) -> Ranked:
-    width = max((len(places) for _, _, places in lines), default=0)
-    rows = np.full((len(lines), width), -1)
-    scores, similarities, offsets = np.zeros((3, *rows.shape), np.float32)
-    for line, (ranked, at, places) in enumerate(lines):
-        here = slice(len(places))
-        rows[line, here], scores[line, here] = ranked.rows[at, places], ranked.scores[at, places]
-        similarities[line, here], offsets[line, here] = ranked.similarities[at, places], ranked.offsets[at, places]
-    rankings = {id(ranked): ranked for ranked, _, _ in lines}.values()
-    corrected = [None if ranked.corrected is None else ranked.corrected[at] for ranked, at, _ in lines]
-    gated = None if None in corrected else np.array(corrected, np.bool_)
-    return Ranked(rows, scores, similarities, offsets, gated, sum(ranked.rescoring for ranked in rankings))

@@ -19,9 +19,11 @@ _OFFSET_TOLERANCE = 1e-3
 """Stored vectors may be rounded to float16, and another processor may have rounded the fit in its own way."""
 
 
-def sample_of(count: int) -> I64:
-    """Return up to 64 rows (a,) of so many, evenly spaced."""
-    return np.unique(np.linspace(0, max(0, count - 1), min(count, _SAMPLE)).astype(np.int64))
+def _sampled(targets: Targets) -> I64:
+    """Return up to 64 rows (a,) of targets, evenly spaced, that have a vector."""
+    count = len(targets)
+    rows = np.unique(np.linspace(0, max(0, count - 1), min(count, _SAMPLE)).astype(np.int64))
+    return rows[targets.have_vectors(rows)]
 
 
 def index_problem(targets: Targets, sampled: I64) -> str | None:
@@ -56,8 +58,7 @@ def offsets_problem(
 
 def version_problem(targets: Targets, correction: CentredCorrection | None) -> str | None:
     """Return why a version that is about to be published is not sound; None if it is. `correction` gave its offsets."""
-    rows = sample_of(len(targets))
-    rows = rows[targets.have_vectors(rows)]
+    rows = _sampled(targets)
     problem = index_problem(targets, rows)
     if problem is None and correction is not None and len(rows):
         problem = offsets_problem(correction, targets.vectors(rows), targets.offsets(rows))
@@ -68,8 +69,7 @@ def collection_problem(collection: Collection) -> str | None:
     """Return why a version as it was built, or with its writes, is not sound; None if it is."""
     manifest = collection.origin.manifest
     targets = collection.parts.targets
-    rows = sample_of(len(targets))
-    rows = rows[targets.have_vectors(rows)]
+    rows = _sampled(targets)
     if (problem := index_problem(targets, rows)) is not None:
         return problem
     ids = targets.ids.ids(np.arange(len(targets)))

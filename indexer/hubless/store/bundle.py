@@ -14,16 +14,16 @@ import re
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hubless.errors import BundleDamaged, BundleError, StorageError, UnsupportedBundle, one_line, storage_errors
 from hubless.measures.bank_record import BankRecord
 from hubless.store.copies import open_plain
 from hubless.store.durable import sync
-from hubless.store.names import CollectionName, FileName, is_file_name
+from hubless.store.names import FITS as FITS, SEGMENTS as SEGMENTS, CollectionName, FileName, FilePath
 from hubless.vectors.comparing import Metric, comparison
 from hubless.vectors.npy import open_npz
 
@@ -47,7 +47,6 @@ STAMPS = "stamps.npy"
 BARE = "bare.npy"
 GONE = "gone.npz"
 SOURCES = "sources.arrow"
-SEGMENTS, FITS = "segments", "fits"
 
 _MAPPED = (INDEX, IDS, PAYLOAD, FULL)
 _HASH = "manifest_sha256"
@@ -56,18 +55,6 @@ _READ_BYTES = 2**20
 _LARGEST_MANIFEST = 2**28
 LARGEST_WARM = 0.5
 """Share of the machine's memory. To read more would push out what others need."""
-
-
-def _checked_path(path: str) -> str:
-    *place, name = path.split("/")
-    inside = not place or (len(place) == 2 and place[0] in (SEGMENTS, FITS) and is_file_name(place[1]))
-    if not inside or not is_file_name(name):
-        raise ValueError(f"{path!r} is no name of a file")
-    return path
-
-
-FilePath = Annotated[str, AfterValidator(_checked_path)]
-"""A file of a version by its name, or that of a segment or a fit by its path, as a manifest of somebody else has it."""
 
 
 class _Record(BaseModel):

@@ -42,7 +42,7 @@ from hubless.kernels.forks import in_each_process, left_to_parent
 from hubless.kernels.quota import most_descriptors
 from hubless.store.copies import copy_plain, mode_of
 from hubless.store.durable import locked, move, sync
-from hubless.store.notes import Note, put_another, put_number
+from hubless.store.notes import HeldFile, Note, put_another, put_number
 
 LOG = "log.sqlite"
 LOG_LOCK = f"{LOG}.lock"
@@ -103,7 +103,9 @@ class Log:
         )
         self._paths = self.path, home / f"{LOG}-wal"
         with storage_errors(self.path):
-            self._home = _opened(self, home, os.O_DIRECTORY)
+            self._home = None
+            with suppress(FileNotFoundError, NotADirectoryError):
+                self._home = HeldFile(home, os.O_DIRECTORY)
             self._files = self._found_files()
         in_each_process(self)
 
@@ -120,10 +122,7 @@ class Log:
             now = self.path.parent.stat()
         except OSError:
             return self._home is not None
-        if self._home is None:  # made since
-            return True
-        before = os.fstat(self._home)
-        return (before.st_dev, before.st_ino) != (now.st_dev, now.st_ino)
+        return self._home is None or self._home.place != (now.st_dev, now.st_ino)  # or made since
 
     def last(self) -> int:
         """Return the number of the last write; 0 if there was none. Costs about 60 µs."""
@@ -427,16 +426,6 @@ class Appender:
     def _begin(self) -> None:
         if not self._connection.in_transaction:
             self._connection.execute("BEGIN IMMEDIATE")
-
-
-def _opened(log: Log, path: Path | str, kind: int = 0) -> int | None:
-    """Open a path for as long as the log is used: no other gets its number meanwhile. None if nothing is there."""
-    try:
-        opened = os.open(path, os.O_RDONLY | kind)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    weakref.finalize(log, os.close, opened)
-    return opened
 
 
 def _make(path: Path) -> None:

@@ -73,8 +73,8 @@ class HeldFile:
     It closes when nobody uses it any more, so its inode is given to no other file until then.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.descriptor = os.open(path, os.O_RDONLY)
+    def __init__(self, path: Path, kind: int = 0) -> None:
+        self.descriptor = os.open(path, os.O_RDONLY | kind)
         stat = os.fstat(self.descriptor)
         self.place = stat.st_dev, stat.st_ino
 

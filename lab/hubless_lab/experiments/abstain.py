@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hubless.corrections import corrected_scores
-from hubless.diagnosing.charts import ACCENT, RAW, Axis, Chart
 from hubless.diagnosing.gallery import known_targets
 from hubless.diagnosing.table import TextTable
 from hubless.errors import InputError
@@ -26,6 +25,7 @@ from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids
 from hubless.vectors.sources import in_memory
+from hubless_lab.charts import ACCENT, RAW, Axis, Chart
 from hubless_lab.experiments.compare import SEEDS
 from hubless_lab.experiments.measured_rows import check_some_right, left_out_note
 from hubless_lab.experiments.methods import Method

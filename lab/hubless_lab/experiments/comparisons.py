@@ -7,10 +7,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from hubless.diagnosing.charts import ACCENT, CHART_SIZE, MIDDLE, RAW, Axis, Chart
 from hubless.diagnosing.table import TextTable
 from hubless.errors import InputError
 from hubless.measures.chance import antihubs_by_chance
+from hubless_lab.charts import ACCENT, CHART_SIZE, MIDDLE, RAW, Axis, Chart
 from hubless_lab.experiments.tally import Quality, Row
 from hubless_lab.experiments.trials import LEAK
 from hubless_lab.marked_charts import MarkedChart, even_axis

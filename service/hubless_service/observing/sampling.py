@@ -1,4 +1,4 @@
-"""What people ask, on its way to files: queries for the next query bank, if a folder is set; lists of scores."""
+"""Samples of what people ask, on their way to files: queries for the next bank, if a folder is set; lists of scores."""
 
 import asyncio
 import logging

@@ -1,11 +1,11 @@
-"""What the workers of one server share: memory without a name, which the last process frees, and a folder of counts."""
+"""Things that the workers of one server share: memory without a name, which the last one frees; a folder of counts."""
 
 from collections.abc import MutableSequence
 from typing import NamedTuple
 
 
 class Shared(NamedTuple):
-    """What one worker shares with the others of its server; by default it has none.
+    """Things that one worker shares with the others of its server; by default it has none.
 
     The sequences have a number for each worker. A worker that takes the place of another has its slot. Each writes its
     own numbers only. So they share no lock that one could hold when it is killed, and what it wrote stays.

@@ -26,4 +26,4 @@ def naming_held_back(bank: BankRecord | None, ids: pa.Array, rows: I64 | None) -
         "targets, or they are planted hubs: look at them, and at the bank."
     )
     _log.warning(note)
-    return replace(bank, held_back=named[:MOST_NAMED]), [note]
+    return replace(bank, held_back=tuple(named[:MOST_NAMED])), [note]

@@ -160,7 +160,7 @@ def write_version(parts: Parts, staged: Staging, **more: Any) -> Manifest:
     return made.model_copy(update={"files": files})
 
 
-def publish(
+def make_current(
     staged: Staging, written: Manifest, over: str | None = None, then: Callable[[], object] | None = None
 ) -> Manifest:
     """Make a version that is written the current one, do what is to be done then, and tell its engine of new targets.

@@ -1,4 +1,4 @@
-"""What a fit of targets that are there needs: their vectors and columns, a bank, and what the fit before knew."""
+"""The inputs of a fit of targets that are there: their vectors and columns, a bank, and what the fit before knew."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -28,8 +28,8 @@ from hubless.knn.augment import centre
 from hubless.knn.base import Found
 from hubless.measures.chance import Chance
 from hubless.progress import Advance, Steps
+from hubless.search.engines.scanned import ScannedTargets
 from hubless.search.ranker import Ranker
-from hubless.search.scanned import ScannedTargets
 from hubless.store.bundle import Hubness, Measured
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import VectorSource

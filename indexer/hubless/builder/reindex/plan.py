@@ -74,7 +74,7 @@ class JobPlan:
 
     @property
     def fit(self) -> dict[str, Any]:
-        """What the offsets depend on."""
+        """Return what the offsets depend on."""
         job, recipe = self.job, self.recipe
         return {
             "correction": recipe.correction,
@@ -89,7 +89,7 @@ class JobPlan:
 
     @property
     def index(self) -> dict[str, Any]:
-        """What the index depends on."""
+        """Return what the index depends on."""
         job = self.job
         # without keep_full the dimensions are those of the collection, and cannot change
         whole = {"keep_full": job.keep_full, "dims": job.dims if job.keep_full else None}

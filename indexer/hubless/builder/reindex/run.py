@@ -15,7 +15,7 @@ from hubless.builder.pipeline.carry import (
 )
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.draft import drafting, prune
-from hubless.builder.pipeline.next_version import described, publish, write_version
+from hubless.builder.pipeline.next_version import described, make_current, write_version
 from hubless.builder.reindex.gates import GateResult, gates_of_files, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_record import told_of
@@ -177,7 +177,7 @@ def _build(plan: JobPlan, steps: Steps, then: Callable[[], object]) -> Outcome:
             made = write_version(parts, staged, **more)  # here, as the executor's files go with the block
         _check_log(plan)
         over = None if plan.base is None else plan.base.version
-        return replace(done, manifest=publish(staged, made, over, then), published=True)
+        return replace(done, manifest=make_current(staged, made, over, then), published=True)
 
 
 def _check_sound(parts: Parts, folder: Path) -> None:

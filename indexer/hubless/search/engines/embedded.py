@@ -77,13 +77,11 @@ class FaissIndex:
         else:
             selector = None if only is None else only.selector
             scores, rows = self.kind.search(self.index, augmented, k, how, selector)
-        if rows.min(initial=0) < 0:
-            # a graph or a few lists can hold fewer than k of them: compare with all to find the rest
-            missed = (rows < 0).any(axis=1)
-            scores[missed], rows[missed] = self._exact(augmented[missed], k, only)
-            check_scores(scores, rows)
-        elif not np.isfinite(scores).all():
-            check_scores(scores, rows)
+            if rows.min(initial=0) < 0:
+                # a graph or a few lists can hold fewer than k of them: compare with all to find the rest
+                missed = (rows < 0).any(axis=1)
+                scores[missed], rows[missed] = self._exact(augmented[missed], k, only)
+        check_scores(scores, rows)
         return scores, rows
 
     def approximate(self, augmented: F32, k: int, how: SearchParameters) -> Found:

@@ -1,6 +1,6 @@
 """The ids and the payload of targets in segments."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.search.segments.numbers import Numbers
+from hubless.search.numbers import Numbers
 from hubless.search.segments.segment import Segment, SegmentIds, SegmentView, payload_of
 from hubless.vectors.arrays import I64
 from hubless.vectors.ids import parsed_id, unknown_id
 
 RowNumbers: TypeAlias = NDArray[np.integer]
+_ANYTHING = np.empty(0, object)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,21 +27,10 @@ class _Contents:
     def __len__(self) -> int:
         return self._numbers.count
 
-    def _parted(self, rows: Sequence[int] | RowNumbers) -> Iterator[tuple[Segment, I64, I64]]:
-        """Yield each segment that has some of the rows, their places among those given, and their rows in it."""
-        for number, here, inside in self._numbers.parted(np.asarray(rows, np.int64)):
-            yield self._views[number].segment, here, inside
-
     def _each(self, rows: Sequence[int] | RowNumbers, of: Callable[[Segment, I64], list[Any]]) -> list[Any]:
         """Return what segments have `of` each of some rows."""
-        places = self._numbers.places(np.asarray(rows, np.int64))
-        if (places < self._numbers.starts[1]).all():
-            return of(self._views[0].segment, places)
-        found: list[Any] = [None] * len(rows)
-        for segment, here, inside in self._parted(rows):
-            for place, each in zip(here.tolist(), of(segment, inside), strict=True):
-                found[place] = each
-        return found
+        views = self._views
+        return [*self._numbers.gathered(rows, lambda number, inside: of(views[number].segment, inside), _ANYTHING)]
 
 
 class TargetIds(_Contents):

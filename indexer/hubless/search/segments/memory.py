@@ -4,7 +4,7 @@ To replace a target costs a row, whatever else there is. Once more rows are gone
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import faiss
@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hubless.kernels.forks import cached_property
 from hubless.knn.augment import augmented_dim, folded_targets
 from hubless.knn.base import Found
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import Exact, How, check_scores
-from hubless.search.segments.segment import Segment, SegmentView
+from hubless.search.segments.segment import NO_ROWS, Segment, SegmentView
 from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.payload import Payload
 
@@ -103,10 +104,10 @@ class MemoryIndex(Exact):
     """Vectors of d dimensions in memory, with their offsets `folded` in, (s, d'). A query is compared with each."""
 
     dim: int
-    folded: GrowingRows
+    folded: F32
 
     def __len__(self) -> int:
-        return len(self.folded.rows)
+        return len(self.folded)
 
     def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         scores, rows = self._best(augmented, k, only)
@@ -114,7 +115,7 @@ class MemoryIndex(Exact):
         return scores, rows
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
-        return np.ascontiguousarray(self.folded.rows[rows, : self.dim])
+        return np.ascontiguousarray(self.folded[rows, : self.dim])
 
     def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
         return False
@@ -123,7 +124,7 @@ class MemoryIndex(Exact):
         return False
 
     def _best(self, augmented: F32, k: int, only: Bitmap | None) -> Found:
-        folded = self.folded.rows
+        folded = self.folded
         if only is None or only.count <= _FEW * len(folded):
             rows = None if only is None else only.rows
             chosen = folded if rows is None else folded[rows]
@@ -167,63 +168,64 @@ class NewTargets:
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """A `segment` that grows: `with_more` gives another, in the same memory."""
+    """A `segment` that grows, of d dimensions: `with_more` gives another, in the same memory."""
 
-    segment: Segment
-    _offsets: GrowingRows
-    _stamps: GrowingRows
+    dim: int
+    ids: MemoryIds
+    payload: Payload | None
+    folded: GrowingRows
+    offsets: GrowingRows
+    stamps: GrowingRows
+    bare: I64 = field(default_factory=lambda: NO_ROWS)
 
     @classmethod
     def empty(cls, dim: int, id_type: pa.DataType, schema: pa.Schema | None) -> "Memory":
         """No rows, of d dimensions."""
-        segment = Segment(
-            index=MemoryIndex(dim, GrowingRows(np.empty((0, augmented_dim(dim)), np.float32))),
-            offsets=np.empty(0, np.float32),
-            ids=MemoryIds(id_type),
-            payload=None if schema is None else Payload(schema.empty_table()),
-            stamps=np.empty((2, 0), np.int64),
+        return cls(
+            dim,
+            MemoryIds(id_type),
+            None if schema is None else Payload(schema.empty_table()),
+            GrowingRows(np.empty((0, augmented_dim(dim)), np.float32)),
+            GrowingRows(np.empty(0, np.float32)),
+            GrowingRows(np.empty((0, 2), np.int64)),
         )
-        return cls(segment, GrowingRows(segment.offsets), GrowingRows(np.empty((0, 2), np.int64)))
+
+    @cached_property
+    def segment(self) -> Segment:
+        return Segment(
+            index=MemoryIndex(self.dim, self.folded.rows),
+            offsets=self.offsets.rows,
+            ids=self.ids,
+            payload=self.payload,
+            bare=self.bare,
+            stamps=self.stamps.rows.T,
+        )
 
     def with_more(self, more: NewTargets) -> "Memory":
         """Return the segment with more targets behind its own; memory that has room is shared."""
-        before = self.segment
-        index = before.index
-        ids = before.ids
-        payload = before.payload
-        if not (isinstance(index, MemoryIndex) and isinstance(ids, MemoryIds)):
-            raise TypeError("not in memory")
-        folded = folded_targets(more.vectors, more.offsets)
-        offsets = self._offsets.with_rows(more.offsets)
-        stamps = self._stamps.with_rows(more.stamps.T)
-        segment = Segment(
-            index=MemoryIndex(index.dim, index.folded.with_rows(folded)),
-            offsets=offsets.rows,
-            ids=ids.with_more(more.ids.to_pylist()),
-            payload=None if payload is None or more.payload is None else payload.with_rows(more.payload),
-            bare=np.concatenate([before.bare, len(before) + np.flatnonzero(~more.has_vector)]),
-            stamps=stamps.rows.T,
+        return Memory(
+            self.dim,
+            self.ids.with_more(more.ids.to_pylist()),
+            None if self.payload is None or more.payload is None else self.payload.with_rows(more.payload),
+            self.folded.with_rows(folded_targets(more.vectors, more.offsets)),
+            self.offsets.with_rows(more.offsets),
+            self.stamps.with_rows(more.stamps.T),
+            np.concatenate([self.bare, len(self.offsets.rows) + np.flatnonzero(~more.has_vector)]),
         )
-        return Memory(segment, offsets, stamps)
 
     def moved_together(self, view: SegmentView) -> "Memory":
         """The rows of a view of it, in memory of their own."""
         left = view.left
-        before = self.segment
-        ids = before.ids
-        payload = before.payload
-        kind = before.index
-        if not (isinstance(ids, MemoryIds) and isinstance(kind, MemoryIndex)):
-            raise TypeError("not in memory")
-        folded = GrowingRows(kind.folded.rows[left])
-        stamps = GrowingRows(before.stamps_of(left).T.copy())
-        offsets = GrowingRows(before.offsets[left])
-        segment = Segment(
-            index=MemoryIndex(kind.dim, folded),
-            offsets=offsets.rows,
-            ids=MemoryIds(ids.array.type).with_more(ids.ids(left)),
-            payload=None if payload is None else Payload(payload.table().take(pa.array(left)).combine_chunks()),
-            bare=np.flatnonzero(~before.have_vectors[left]),
-            stamps=stamps.rows.T,
+        segment = self.segment
+        ids = self.ids.array
+        payload = None if self.payload is None else self.payload.table().take(pa.array(left)).combine_chunks()
+        return Memory.empty(self.dim, ids.type, None if payload is None else payload.schema).with_more(
+            NewTargets(
+                segment.index.vectors(left),
+                segment.offsets[left],
+                ids.take(pa.array(left)),
+                payload,
+                segment.have_vectors[left],
+                segment.stamps_of(left),
+            )
         )
-        return Memory(segment, offsets, stamps)

@@ -8,7 +8,7 @@ import numpy as np
 from hubless.kernels.forks import cached_property
 from hubless.knn.exhaustive import stored
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.segments.memory import GrowingRows, MemoryIndex
+from hubless.search.segments.memory import MemoryIndex
 from hubless.search.segments.segment import Segment
 from hubless.vectors.arrays import F32
 
@@ -40,7 +40,7 @@ class StoredSegments:
         """The vectors of the small segments, copied."""
         indexes = [segment.index for segment in self.segments[self.small :]]
         rows = [stored(index.index) for index in indexes if isinstance(index, FaissIndex)]
-        return MemoryIndex(indexes[0].dim, GrowingRows(np.concatenate(rows)))
+        return MemoryIndex(indexes[0].dim, np.concatenate(rows))
 
 
 def _is_small(segment: Segment) -> bool:

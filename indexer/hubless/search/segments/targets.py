@@ -17,9 +17,9 @@ from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.matches import Matches, MatchesCache
+from hubless.search.numbers import Numbers
 from hubless.search.segments.contents import RowNumbers, TargetIds, TargetPayload
 from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
-from hubless.search.segments.numbers import Numbers
 from hubless.search.segments.order import Ordered
 from hubless.search.segments.segment import NO_ROWS, Segment, SegmentView, payload_of
 from hubless.search.segments.stored import StoredSegments
@@ -123,7 +123,7 @@ class Targets:
 
     @cached_property
     def numbers(self) -> Numbers:
-        return Numbers.of(self.views)
+        return Numbers.of([len(view.segment) for view in self.views], [view.gone for view in self.views])
 
     # searching
 
@@ -303,12 +303,9 @@ class Targets:
         self, rows: RowNumbers, empty: NDArray[Any], of: Callable[[Segment, I64], NDArray[Any]]
     ) -> NDArray[Any]:
         """Return values of some rows, (r, …), of the type and further shape of `empty`."""
-        wanted = np.asarray(rows, np.int64)
-        if len(self.stored) == 1 and not len(self.written.segment):
-            return of(self.first, self.numbers.places(wanted))
-        found = np.empty((len(wanted), *empty.shape[1:]), empty.dtype)
-        for number, here, inside in self.numbers.parted(wanted):
-            found[here] = of(self.views[number].segment, inside)
+        found: NDArray[Any] = self.numbers.gathered(
+            rows, lambda number, inside: of(self.views[number].segment, inside), empty
+        )
         return found
 
     # changing

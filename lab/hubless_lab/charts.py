@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubless.errors import storage_errors
-from hubless.vectors.arrays import F64, I64
+from hubless.vectors.arrays import F64
 
 ACCENT, RAW, INK, MIDDLE, PALE = "#0072B2", "#8A8A8A", "#222222", "#5C5C5C", "#DDDDDD"
 CHART_SIZE = (500, 350)
@@ -155,21 +155,6 @@ class Chart:
         add_words(self._plot, self.x.label, (left + right) / 2, below, "middle")
         middle = (top + bottom) / 2
         add_words(self._plot, self.y.label, FONT, middle, "middle", transform=f"rotate(-90 {FONT} {middle:.1f})")
-
-
-def occurrence_chart(curves: Mapping[str, I64]) -> Chart:
-    """Draw N_10 (n,) of rankings by name, "raw" among them: how often targets are found, the most found first."""
-    raw = curves["raw"]
-    most = max(int(counts.max()) for counts in curves.values())
-    x = Axis("items, the most shown first", 0.9, 1.1 * len(raw), powers_of_ten(len(raw)), logarithm, grid=True)
-    # 0 has no logarithm
-    ticks = {0: "0"} | powers_of_ten(most)
-    chart = Chart(x, Axis("times among the first 10", -0.1, 1.3 * max(most, 1), ticks, bent(1, 0.5), grid=True))
-    for name, counts in curves.items():
-        places = np.arange(1, len(counts) + 1)
-        chart.line(places, np.sort(counts)[::-1], RAW if name == "raw" else ACCENT, name)
-    chart.rule(INK, "if all were shown alike", y=float(np.mean(raw)), dash="2 3")
-    return chart
 
 
 def add_element(parent: Element, tag: str, **attributes: Any) -> Element:

@@ -1,13 +1,14 @@
 """Numbers of the rows that are left of some segments. A *place* is a row of all of them, with what is gone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless.kernels.forks import cached_property
-from hubless.search.segments.segment import NO_ROWS, SegmentView
 from hubless.vectors.arrays import I64
 
 
@@ -20,11 +21,12 @@ class Numbers:
     gone: I64
 
     @classmethod
-    def of(cls, views: Sequence[SegmentView]) -> "Numbers":
-        ends = list(accumulate(len(view.segment) for view in views))
-        starts = (0, *ends[:-1])
-        gone = [view.gone + start for view, start in zip(views, starts, strict=True) if len(view.gone)]
-        return cls(starts, ends[-1], np.concatenate(gone) if gone else NO_ROWS)
+    def of(cls, counts: Sequence[int], gone: Sequence[I64]) -> "Numbers":
+        """Number what is left of segments of so many rows, of each of which some are gone."""
+        *starts, total = accumulate(counts, initial=0)
+        return cls(
+            tuple(starts), total, np.concatenate([rows + start for rows, start in zip(gone, starts, strict=True)])
+        )
 
     @property
     def count(self) -> int:
@@ -55,6 +57,22 @@ class Numbers:
         for number in np.unique(found).tolist():
             here = np.flatnonzero(found == number)
             yield number, here, places[here] - self.starts[number]
+
+    def gathered(
+        self, rows: Sequence[int] | NDArray[np.integer[Any]], of: Callable[[int, I64], Any], empty: NDArray[Any]
+    ) -> Any:
+        """Return what segments have `of` each of some rows, given the number of a segment and rows in it.
+
+        That of several is an array (r, …) of the type and further shape of `empty`.
+        """
+        wanted = np.asarray(rows, np.int64)
+        places = self.places(wanted)
+        if (places < self.starts[1]).all():
+            return of(0, places)
+        found = np.empty((len(wanted), *empty.shape[1:]), empty.dtype)
+        for number, here, inside in self.parted(wanted):
+            found[here] = of(number, inside)
+        return found
 
     def row_from(self, place: int) -> int:
         """Return the number of the first row at a place or after it."""
