@@ -16,13 +16,6 @@ def test_softmax_methods_find_the_hubness_that_similarities_were_made_of(method,
     np.testing.assert_allclose(centred(fitted.offsets(targets)), centred(Y), atol=1e-6)
 
 
-@pytest.mark.parametrize(("method", "k", "weight"), [("nnn", 4, 0.75), ("csls", 7, 0.5)])
-def test_neighbour_methods_find_their_share_of_the_hubness(method, k, weight):
-    bank, targets = additive(X, Y)
-    offsets = CORRECTIONS[method](k=k).fit(bank, targets).offsets(targets)
-    np.testing.assert_allclose(offsets, weight * (Y + np.sort(X)[-k:].mean()), atol=1e-6)
-
-
 def test_auto_finds_the_shrunk_hubness():
     bank, targets = additive(X, Y)
     fitted = CORRECTIONS["auto"]().fit(bank, targets)

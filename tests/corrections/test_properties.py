@@ -54,36 +54,14 @@ def test_correction_halves_the_skewness_of_k_occurrence(method, parameters):
     assert after < before / 2
 
 
-@pytest.mark.parametrize(
-    ("method", "parameters", "temperature"),
-    [
-        ("nnn", {"k": 16}, None),
-        ("csls", {}, None),
-        ("is", {}, 0.05),
-        ("sn", {}, 0.05),
-        ("dbsn", {}, 0.05),
-        ("is", {}, "auto"),
-        ("dbsn", {}, "auto"),
-        ("auto", {}, None),
-    ],
-)
+@pytest.mark.parametrize("method", ["is", "dbsn", "auto"])
 @pytest.mark.parametrize("factor", [0.01, 0.5, 30])
-def test_scaling_all_vectors_by_c_scales_offsets_by_c_squared(method, parameters, temperature, factor):
-    """And a fixed temperature has to be scaled along, as it is in units of similarity."""
+def test_scaling_all_vectors_by_c_scales_offsets_by_c_squared(method, factor):
+    """Where the temperature is found. The perplexity is met to 1e-4 only, so it is the same only nearly."""
     scaled = replace(
         PROBLEM, **{name: np.float32(factor) * getattr(PROBLEM, name) for name in ("targets", "bank", "target_bank")}
     )
-    at = [{} if temperature is None else {"temperature": temperature} for _ in range(2)]
-    if isinstance(temperature, float):
-        at[1] = {"temperature": factor**2 * temperature}
-    # the perplexity is met to 1e-4 only, so a temperature from it is the same only nearly
-    tolerance = 1e-6 if isinstance(temperature, float) or parameters or method == "csls" else 1e-4
-    np.testing.assert_allclose(
-        offsets(method, scaled, **parameters, **at[1]) / factor**2,
-        offsets(method, **parameters, **at[0]),
-        rtol=0,
-        atol=tolerance,
-    )
+    np.testing.assert_allclose(offsets(method, scaled) / factor**2, offsets(method), rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("method", ["is", "sn", "dbsn", "auto"])

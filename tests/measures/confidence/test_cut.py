@@ -76,17 +76,6 @@ def test_first_hit_of_a_rescorer_that_scores_below_others_is_less_sure(m):
     assert (assess(model(), swapped).shares <= assess(model(), swapped).confidence[:, np.newaxis]).all()
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_scale_of_scores_and_queries_does_not_count(scale):
-    queries = RNG.normal(size=(200, 4)).astype(np.float32)
-    scores = best_scores(200) + (queries @ np.float32([0.05, 0, 0.02, 0]))[:, np.newaxis]
-    found = assess(fitted(queries, scores), scores, queries)
-    scaled = scores * np.float32(scale)
-    again = assess(fitted(queries, scaled), scaled, queries)
-    np.testing.assert_allclose(again.confidence, found.confidence, rtol=2e-3)
-    np.testing.assert_allclose(again.presence, found.presence, rtol=2e-3)
-
-
 @pytest.mark.parametrize("best", [np.zeros((3, 11)), np.full((3, 11), 1e30), np.full((3, 1), -1e30), np.zeros((3, 0))])
 def test_strange_scores_give_numbers_from_0_to_1(best):
     numbers = assess(model(1e-6), best.astype(np.float32)).numbers
