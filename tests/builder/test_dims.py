@@ -172,7 +172,7 @@ def test_whole_vectors_rank_the_candidates_of_the_index_by_offsets_of_their_own(
     assert all(int(each[1:]) % 2 for line in raw.ids for each in line)
 
 
-@pytest.mark.parametrize(("index", "correction"), [("fastscan", "auto"), ("hnsw", "dis"), ("flat", "gc")])
+@pytest.mark.parametrize(("index", "correction"), [("fastscan", "auto"), ("hnsw", "dis"), ("flat", "sinkhorn")])
 def test_index_of_fewer_dimensions_ranks_as_one_of_all_does(index, correction):
     found = []
     for options in ({}, {"dims": K, "keep_full": True}):

@@ -10,7 +10,7 @@ from hubless.store import bundle
 PROBLEM = problems.with_hubs(targets=120, bank=200, dim=16)
 IDS = [f"t{row}" for row in range(120)]
 PAYLOAD = [{"even": row % 2 == 0} for row in range(120)]
-METHODS = ["none", "csls", "dis", "dual_dis", "dsl", "gc"]
+METHODS = ["none", "csls", "dis", "dual_dis", "sinkhorn"]
 
 
 @pytest.fixture(scope="module")

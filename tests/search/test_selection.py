@@ -10,7 +10,7 @@ N = 150
 PROBLEM = problems.with_hubs(targets=N, bank=200, dim=16)
 KINDS = ["a", "b", "c", None, "d"]
 PAYLOAD = [{"kind": KINDS[row * 7 % 11 % 5], "shelf": row % 40, "even": row % 2 == 0} for row in range(N)]
-METHODS = ["none", "csls", "dis", "dsl", "gc"]
+METHODS = ["none", "csls", "dis", "sinkhorn"]
 EVEN = {"field": "even", "eq": True}
 WHOLE = {"candidates": N}
 """The formula of a rescored correction looks at the best candidates only."""
@@ -29,7 +29,7 @@ def index(request):
 
 
 def options_of(index):
-    return {"parameters": WHOLE} if index.manifest.correction.name in ("dsl", "gc") else {}
+    return {"parameters": WHOLE} if index.manifest.correction.name == "sinkhorn" else {}
 
 
 def whole_ranking(index, queries, **options):
