@@ -41,11 +41,11 @@ define newline
 endef
 
 # what `make test` does not run, or not everywhere: its calls are checked at least
-SELDOM = $(wildcard $(TESTS:%=%/support)) benchmarks $(wildcard docker/*.py) docs/.hooks \
+SELDOM = $(wildcard $(TESTS:%=%/support)) tests/mutants benchmarks $(wildcard docker/*.py) docs/.hooks \
 	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' $(TESTS) --include='test_*.py' --include=conftest.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test rings test-all attack crash simulate lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock wheels sbom audit pin-base clean
+.PHONY: help setup demo test rings test-all attack crash simulate mutants lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock wheels sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -101,6 +101,9 @@ crash: setup  ## kill servers and jobs hundreds of times, and look what is lost
 
 simulate: setup  ## 100,000 random histories of a catalog; ARGS="--count 1000"
 	OMP_WAIT_POLICY=passive PYTHONPATH=tests $(BIN)/python -m support.simulate $(ARGS)
+
+mutants: setup  ## a hundred faults that tests are to catch; ARGS=store takes a room
+	OMP_WAIT_POLICY=passive PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)
 
 lint: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""How often each target is found, as a picture."""
+"""A picture of how often each target is found."""
 
 from collections.abc import Mapping
 

@@ -5,9 +5,9 @@ import pytest
 from support.hubs import pairs, unit
 
 import hubless
-from hubless.corrections.banks.bank_checks import check_bank, refuse_targets_for_queries
+from hubless.corrections.banks.bank_checks import check_bank, hold_out, refuse_targets_for_queries
 from hubless.errors import InputError
-from hubless.vectors.sources import ArrayVectors
+from hubless.vectors.sources import ArrayVectors, in_memory
 
 BANK, TARGETS, _ = pairs(400, apart=1.5)
 """Queries lie apart from targets, as texts and images do."""
@@ -104,3 +104,12 @@ def test_build_and_fit_refuse_targets_and_log_and_keep_what_they_notice(tmp_path
     assert hubless.open(tmp_path, "things").manifest.notes == made.notes
     index.fit(BANK[:5], TARGETS)
     assert index.save(tmp_path, "saved").notes == made.notes
+
+
+@pytest.mark.parametrize(("count", "held_out"), [(9, 0), (57, 5)])
+def test_queries_that_tune_an_index_are_no_part_of_what_makes_it(count, held_out):
+    rows = np.arange(2 * count, dtype=np.float32).reshape(count, 2)
+    made_by, tuned_by = hold_out(ArrayVectors(rows, "query bank"), seed=0)
+    assert (made_by.shape[0], len(tuned_by)) == (count - held_out, held_out or count)
+    both = np.vstack([in_memory(made_by), tuned_by])
+    np.testing.assert_array_equal(np.unique(both, axis=0), rows)

@@ -1,6 +1,7 @@
 """`nnn` and `csls` by a Faiss index over the bank, and what is said about what it finds."""
 
 import json
+from dataclasses import replace
 
 import faiss
 import numpy as np
@@ -11,7 +12,7 @@ from support.problems import with_hubs
 import hubless
 from hubless import CORRECTIONS, Index
 from hubless.corrections import registered
-from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, LEAST_INDEXED
+from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, LEAST_INDEXED, index_of
 from hubless.errors import InputError
 from hubless.measures.by_content import by_content
 from hubless.vectors.sources import ArrayVectors
@@ -59,6 +60,15 @@ def test_offsets_are_those_of_faiss_own_index_with_the_search_parameter_of_the_d
 
 def test_few_lists_are_searched_where_few_hold_the_nearest():
     assert fit("csls", bank_index="ivf").details["nprobe"] < 76
+
+
+def test_lists_that_hold_too_few_give_the_mean_of_what_they_hold():
+    bank, targets = ArrayVectors(PROBLEM.bank, "bank"), ArrayVectors(PROBLEM.targets, "targets")
+    made = replace(index_of(bank, targets, "ivf", 16), searched=1)
+    found = made.top_k(PROBLEM.targets, 500)
+    there = found > np.finfo(np.float32).min
+    assert not there.all()
+    np.testing.assert_allclose(made.top_k_mean(targets, 500), found.mean(axis=1, where=there), rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", BANK_INDEXES)

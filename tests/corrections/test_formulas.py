@@ -10,6 +10,7 @@ from support.rankings import best, dense, similarities
 
 import hubless
 from hubless import CORRECTIONS
+from hubless.corrections import single_query
 from hubless.corrections.gated.dual_dis import GatedFactors
 from hubless.corrections.query_time import Candidates
 
@@ -141,3 +142,12 @@ class TestGateOnTargets:
         near, far = problem.bank[:1], -problem.bank.mean(axis=0, keepdims=True)
         assert fitted.offsets(near)[0] != 0
         assert fitted.offsets(far)[0] == 0
+
+
+def test_sample_of_the_targets_stands_for_all_of_them_in_each_step_of_sinkhorn(monkeypatch):
+    exact, sampled = CORRECTIONS["sinkhorn"](0.3, iterations=4), []
+    problem = with_hubs(targets=400, bank=60)
+    for most in (400, 200):
+        monkeypatch.setattr(single_query, "_FIT_SAMPLE", most)
+        sampled.append(exact.fit(problem.bank, problem.targets).steps.mean(axis=1))
+    np.testing.assert_allclose(*sampled, atol=0.2)

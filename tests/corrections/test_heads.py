@@ -11,7 +11,7 @@ from hubless import CORRECTIONS
 from hubless.corrections import registered
 from hubless.corrections.folded import auto
 from hubless.corrections.folded.heads import LEAST_COPIES, SURE, Heads
-from hubless.measures.repeats import with_copies
+from hubless.measures.repeats import copies_of, with_copies
 from hubless.vectors.sources import HeldVectors
 
 PROBLEM = with_hubs(targets=400, bank=600, dim=16, seed=3)
@@ -102,6 +102,17 @@ def test_twentieth_that_is_asked_most_keeps_its_first_answers_where_these_are_hu
     assert set(np.flatnonzero(np.abs(offsets - PLAIN) > 1e-5)) <= set(RAW[MOST_ASKED])
 
 
+@pytest.mark.parametrize(("times", "kept"), [(LEAST_COPIES, True), (LEAST_COPIES - 1, False)])
+def test_what_is_asked_most_was_asked_ten_times_at_least(times, kept):
+    assert bool(fit(PROBLEM.bank, np.where(COUNTS > 1, times, 1)).details["heads"]) == kept
+
+
+def test_state_has_how_often_each_query_was_asked():
+    found = fit(PROBLEM.bank, 1 + np.arange(600) % 2)
+    restored = registered("auto").fitted.from_state(found.state(), found.details)
+    np.testing.assert_array_equal(copies_of(restored.bank), copies_of(found.bank))
+
+
 def test_sample_of_a_large_log_knows_what_lies_at_hubs_too(monkeypatch):
     monkeypatch.setattr(auto, "_SAMPLE", 300)
     assert fit(PROBLEM.bank, COUNTS).details["asked_at_hubs"] > SURE / 2
@@ -122,7 +133,9 @@ def test_counts_repeated_rows_and_a_log_given_to_the_builder_are_one():
 
 def test_limits_are_those_of_each_head_in_turn():
     rng = np.random.default_rng(0)
-    heads = Heads(PROBLEM.bank[:40], *rng.normal(size=(2, 40)))
+    queries = np.vstack([np.eye(1, 16, dtype=np.float32), PROBLEM.bank[:39]])
+    heads = Heads(queries, *rng.normal(size=(2, 40)))
+    heads.reached[0], heads.most[0] = np.median(PROBLEM.targets[:399, 0]), -9  # that of a target, which is held
     expected = np.full(400, np.inf)
     for query, reached, most in zip(*vars(heads).values(), strict=True):
         expected = np.where(PROBLEM.targets @ query >= reached, np.minimum(expected, most), expected)

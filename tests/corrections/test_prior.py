@@ -5,15 +5,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from support import naive
-from support.problems import centred, normal, with_hubs
+from support.problems import centred, normal, source, with_hubs
 
 from hubless import CORRECTIONS
 from hubless.corrections import prior, registered
 from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.prior import TAKES_PRIOR, TargetPrior, as_prior
+from hubless.corrections.folded import auto
+from hubless.corrections.folded.topic import find_topic
+from hubless.corrections.prior import TAKES_PRIOR, TargetPrior, as_prior, click_prior
 from hubless.corrections.traits import TargetTraits
 from hubless.errors import InputError, StorageError
 from hubless.kernels import similarities
+from hubless.vectors.sources import sampled_rows
 
 PROBLEM = with_hubs()
 UNEVEN = np.random.default_rng(7).lognormal(size=80)
@@ -129,6 +132,19 @@ def test_prior_of_auto_is_shrunk_as_all_of_the_offset():
     assert fitted.shrinkage == pytest.approx(150 / 250)
     twice = fitted.of_prior(2 * UNEVEN) - fitted.of_prior(UNEVEN)
     np.testing.assert_allclose(twice, -fitted.shrinkage * fitted.temperature * np.log(2))
+
+
+def test_topic_is_looked_for_in_a_sample_of_the_targets_with_their_own_prior(monkeypatch):
+    monkeypatch.setattr(auto, "_SAMPLE", 50)
+    rows = sampled_rows(80, 50)
+    expected = find_topic(source(PROBLEM.bank), source(PROBLEM.targets[rows]), offsets("dbsn")[rows])
+    assert fit("auto").details["linearity"] == pytest.approx(expected.linearity, abs=1e-4)
+
+
+@pytest.mark.parametrize("power", [0.3, 1.0])
+def test_target_that_comes_after_the_clicks_counts_as_one_without_any(power):
+    found = click_prior(np.array([40.0, 0, 3, 9]), power)
+    assert found.usual == pytest.approx(found.values[1])
 
 
 @pytest.mark.parametrize("method", sorted(set(CORRECTIONS) - set(TAKES_PRIOR)))

@@ -52,7 +52,7 @@ def test_words_that_cancel_out_raise_zero_vector(encoder):
     ("texts", "problem"),
     [
         ("open file", "sequence of texts, got one text"),
-        (None, "sequence of texts, got None"),
+        (None, "sequence of texts, got none"),
         (["open", b"file"], "text 1: expected a text, got b'file'"),
     ],
 )
@@ -87,7 +87,7 @@ def change(folder, **members):
     ("members", "problem"),
     [
         ({"type": "transformer"}, f"type: expected one of {', '.join(KNOWN)}, got 'transformer'"),
-        ({"type": None}, f"type: expected one of {', '.join(KNOWN)}, got None"),
+        ({"type": None}, f"type: expected one of {', '.join(KNOWN)}, got none"),
         ({"type": ["bag-of-words"]}, "type: expected one of bag-of-words"),
         ({"tokeniser": "other-2"}, "tokeniser: expected 'identifier-words-1', got 'other-2'"),
         ({"vocabulary": {"open": 0}}, "vocabulary: expected a list of words"),

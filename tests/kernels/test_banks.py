@@ -1,15 +1,16 @@
 import numpy as np
 import pytest
+from support.executing import InShards
 from support.problems import normal, with_hubs
 
 from hubless import CORRECTIONS
 from hubless.corrections.fits import fit_each, offsets_each
 from hubless.corrections.prior import TargetPrior
 from hubless.corrections.traits import NO_TRAITS, TargetTraits
-from hubless.kernels import coupling, streaming
+from hubless.kernels import coupling, sharding, streaming
 from hubless.kernels.coupling import Pass, coupled, in_step
 from hubless.kernels.reductions import Softmax, log_sum_exp, log_sum_exp_each, top_k_mean, top_k_mean_each
-from hubless.vectors.sources import ArrayVectors, HeldVectors, SelectedVectors
+from hubless.vectors.sources import ArrayVectors, HeldVectors, SelectedVectors, SharedVectors
 
 PROBLEM = with_hubs(targets=310, bank=220)
 TARGETS, BANK = ArrayVectors(PROBLEM.targets, "targets"), HeldVectors(PROBLEM.bank, "query bank")
@@ -70,6 +71,20 @@ def test_passes_together_leave_what_each_leaves_alone(weights):
         np.testing.assert_allclose(ours.shares, alone.shares, rtol=1e-4)
         np.testing.assert_array_equal(ours.entries.columns, alone.entries.columns)
         np.testing.assert_allclose(ours.entries.values, alone.entries.values, rtol=1e-4)
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2, 310)])
+def test_pass_over_shards_leaves_what_one_in_this_process_leaves(weights, monkeypatch, tmp_path):
+    monkeypatch.setattr(sharding, "SHARD_ROWS", 100)
+    PROBLEM.targets.tofile(tmp_path / "rows")
+    shards = SharedVectors(tmp_path / "rows", TARGETS.shape[1], 0, 310, "targets")
+    given = 0.1, normal(1, 220, seed=8)[0].astype(float), weights, 0.01, 10_000
+    (alone,) = coupled([Pass(BANK, TARGETS, *given)])
+    with sharding.on_executor(InShards()):
+        (ours,) = coupled([Pass(BANK, shards, *given)])
+    np.testing.assert_allclose(ours.over_bank, alone.over_bank, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(ours.shares, alone.shares, rtol=1e-4)
+    np.testing.assert_array_equal(ours.entries.columns, alone.entries.columns)
 
 
 def test_fit_that_needs_more_passes_than_another_gets_them():

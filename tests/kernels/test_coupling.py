@@ -4,20 +4,22 @@ from support import naive
 from support.problems import normal, with_hubs
 
 from hubless import CORRECTIONS
+from hubless.corrections.prior import TargetPrior
 from hubless.kernels import coupling, truncated
-from hubless.vectors.sources import ArrayVectors, sample
+from hubless.vectors.sources import ArrayVectors, sampled_rows
 
 PROBLEM = with_hubs(targets=310, bank=220)
 
 
-def expected(bank, targets, temperature, potentials):
+def expected(bank, targets, temperature, potentials, weights=1.0):
     logits = naive.similarities(bank, targets) / temperature
     over_bank = naive.log_sum_exp((logits + potentials[:, np.newaxis]).T)
-    return over_bank, naive.log_sum_exp(logits - over_bank)
+    return over_bank, naive.log_sum_exp(logits - over_bank + np.log(weights))
 
 
-def coupled(bank, targets, temperature, potentials):
-    return coupling.coupled_sums(ArrayVectors(bank, "b"), ArrayVectors(targets, "t"), temperature, potentials)
+def coupled(bank, targets, temperature, potentials, *weights):
+    sides = ArrayVectors(bank, "b"), ArrayVectors(targets, "t")
+    return coupling.coupled_sums(*sides, temperature, potentials, *weights)
 
 
 @pytest.mark.parametrize("block_size", [2**23, 1000, 1])
@@ -30,11 +32,12 @@ def test_sums_are_the_naive_ones_in_blocks_of_any_size(monkeypatch, block_size, 
         np.testing.assert_allclose(temperature * ours, temperature * theirs, rtol=0, atol=2e-6)
 
 
-def test_bank_query_whose_share_float32_does_not_hold_is_summed_exactly():
+@pytest.mark.parametrize("potential", [-104.0, -200.0])
+def test_bank_query_whose_share_float32_does_not_hold_is_summed_exactly(potential):
     bank, targets = normal(5, 4, seed=1, scale=0.5), normal(7, 4, seed=2, scale=0.5)
-    potentials = np.array([0.0, -200.0, 0.0, 0.0, 0.0])
-    found = coupled(bank, targets, 0.1, potentials)
-    for ours, theirs in zip(found, expected(bank, targets, 0.1, potentials), strict=True):
+    potentials = np.array([0.0, potential, 0.0, 0.0, 0.0])
+    given = bank, targets, 0.1, potentials, np.linspace(0.1, 3, 7)
+    for ours, theirs in zip(coupled(*given), expected(*given), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-4)
 
 
@@ -42,12 +45,12 @@ def fit(problem, **parameters):
     return CORRECTIONS["sn"](**{"temperature": 0.1} | parameters).fit(problem.bank, problem.targets)
 
 
-def potentials_after(bank, targets, temperature, steps, c):
+def potentials_after(bank, targets, temperature, steps, c, weights):
     """A after this many steps of Sinkhorn from c, and the c of the last."""
     logits = naive.similarities(bank, targets) / temperature
     for _ in range(steps):
         a = -np.log(len(bank)) - naive.log_sum_exp(logits + c)
-        c = -np.log(len(targets)) - naive.log_sum_exp((logits + a[:, np.newaxis]).T)
+        c = np.log(weights / len(targets)) - naive.log_sum_exp((logits + a[:, np.newaxis]).T)
     return a
 
 
@@ -56,12 +59,12 @@ class TestStepsOverAllTargets:
     def any_number_of_entries(self, monkeypatch):
         monkeypatch.setattr(truncated, "MOST_A_TARGET", len(PROBLEM.bank))
 
-    def expected(self, of_sample, over_all, temperature=0.1):
-        some = sample(ArrayVectors(PROBLEM.targets, "targets"), 31).take(np.arange(31))
-        a = potentials_after(PROBLEM.bank, some, temperature, of_sample, np.zeros(31))
+    def expected(self, of_sample, over_all, temperature=0.1, weights=np.ones(310)):  # noqa: B008
+        rows = sampled_rows(310, 31)
+        a = potentials_after(PROBLEM.bank, PROBLEM.targets[rows], temperature, of_sample, np.zeros(31), weights[rows])
         logits = naive.similarities(PROBLEM.bank, PROBLEM.targets) / temperature
-        c = -np.log(310) - naive.log_sum_exp((logits + a[:, np.newaxis]).T)
-        return potentials_after(PROBLEM.bank, PROBLEM.targets, temperature, over_all, c)
+        c = np.log(weights / 310) - naive.log_sum_exp((logits + a[:, np.newaxis]).T)
+        return potentials_after(PROBLEM.bank, PROBLEM.targets, temperature, over_all, c, weights)
 
     def test_half_of_the_steps_are_over_a_sample_and_half_over_all(self, monkeypatch):
         monkeypatch.setattr(truncated, "LEAST_ENTRY", 0.0)
@@ -69,6 +72,14 @@ class TestStepsOverAllTargets:
         np.testing.assert_allclose(fitted.potentials, self.expected(of_sample=3, over_all=4), rtol=0, atol=1e-4)
         assert fitted.details["iterations"] == 7
         assert (fitted.details["fitted_on"], fitted.details["last_step_on"]) == (31, 310)
+
+    def test_targets_count_as_their_weights_in_all_steps(self, monkeypatch):
+        monkeypatch.setattr(truncated, "LEAST_ENTRY", 0.0)
+        prior = TargetPrior(np.linspace(1, 5, 310))
+        method = CORRECTIONS["sn"](temperature=0.1, fit_sample=31, iterations=7)
+        found = method.fit(PROBLEM.bank, PROBLEM.targets, None, prior).potentials
+        expected = self.expected(of_sample=3, over_all=4, weights=prior.weights)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
     @pytest.mark.parametrize("block_size", [2**23, 1000])
     @pytest.mark.parametrize("temperature", [0.02, 0.1, 0.3])

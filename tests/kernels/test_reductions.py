@@ -5,7 +5,7 @@ import pytest
 from support import naive
 from support.problems import normal, source
 
-from hubless.kernels import reductions, similarities
+from hubless.kernels import reductions, similarities, streaming
 from hubless.kernels.similarities import Factors, Recomputed
 from hubless.vectors.sources import StackedVectors
 
@@ -30,11 +30,12 @@ class TestSizesThatStraddleTheBlocks:
             temperature * found, naive.softmax_offsets(bank, targets, temperature), atol=1e-6, rtol=1e-6
         )
 
-    def test_log_sum_exp_with_potentials_is_the_naive_one(self, b, n):
+    @pytest.mark.parametrize(("temperature", "spread"), [(0.1, 5), (0.003, 60)])
+    def test_log_sum_exp_with_potentials_is_the_naive_one(self, b, n, temperature, spread):
         bank, targets = bank_and_targets(b, n)
-        potentials = 5 * np.random.default_rng(0).normal(size=b)
-        found = 0.1 * reductions.log_sum_exp(source(bank), source(targets), 0.1, potentials)
-        np.testing.assert_allclose(found, naive.softmax_offsets(bank, targets, 0.1, potentials), atol=1e-6)
+        potentials = spread * np.random.default_rng(0).normal(size=b)
+        found = temperature * reductions.log_sum_exp(source(bank), source(targets), temperature, potentials)
+        np.testing.assert_allclose(found, naive.softmax_offsets(bank, targets, temperature, potentials), atol=1e-6)
 
     def test_top_k_mean_is_the_naive_one(self, b, n):
         bank, targets = bank_and_targets(b, n)
@@ -97,10 +98,11 @@ def test_shipped_block_sizes_give_the_naive_answers_too():
     np.testing.assert_allclose(found, naive.top_k_mean(bank, targets, 100), atol=1e-6)
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("rows", [7, 2048])
 @pytest.mark.parametrize("k", [1, 10, 128, 600])
-def test_top_k_of_a_large_bank_is_that_of_a_sorted_list(k):
+def test_top_k_of_a_large_bank_is_that_of_a_sorted_list(k, rows, monkeypatch):
     """Whole numbers: float32 is exact, and the k-th largest has many equals. 4,500 is no multiple of a block."""
+    monkeypatch.setattr(streaming, "BANK_ROWS", rows)
     rng = np.random.default_rng(k)
     bank, targets = (rng.integers(-2, 3, size=(rows, 24)).astype(np.float32) for rows in (4500, 70))
     expected = np.sort(targets @ bank.T, axis=1)[:, : -k - 1 : -1]

@@ -34,16 +34,17 @@ def test_factors_are_kept_only_where_float32_holds_them():
     assert isinstance(between(limit * 0.99), Recomputed)
 
 
-@pytest.mark.parametrize("spread", [40, 60, 1000])
+@pytest.mark.parametrize("spread", [0, 40, 60, 200, 1000])
 def test_factors_are_exact_with_potentials_of_any_spread(spread):
     temperature = 1.01 * smallest_temperature_of_factors()
     factors = between(temperature)
     of_targets = spread * np.linspace(-0.5, 0.5, 300)[::-1]
     expected = naive.softmax_offsets(PROBLEM.targets, PROBLEM.bank, temperature, of_targets)
-    over_targets, over_bank = factors.step(of_targets)
+    weights = np.linspace(0.5, 2, 400)
+    over_targets, over_bank = factors.step(of_targets, weights)
     for found in (over_targets, factors.over_targets(of_targets)):
         np.testing.assert_allclose(temperature * found, expected, atol=2e-6)
-    expected = naive.softmax_offsets(PROBLEM.bank, PROBLEM.targets, temperature, -over_targets)
+    expected = naive.softmax_offsets(PROBLEM.bank, PROBLEM.targets, temperature, np.log(weights) - over_targets)
     np.testing.assert_allclose(temperature * over_bank, expected, atol=2e-6)
 
 

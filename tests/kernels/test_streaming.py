@@ -7,6 +7,7 @@ from threading import Event
 
 import numpy as np
 import pytest
+from support import naive
 from support.problems import normal, source
 from threadpoolctl import threadpool_info
 
@@ -68,14 +69,15 @@ def test_every_product_arrives_once_in_its_place_whatever_the_number_of_workers(
     assert sum(told) == n
 
 
-def test_rankings_with_several_offsets_are_those_one_by_one():
-    queries, targets = normal(40, 8, seed=1), source(normal(3000, 8, seed=2))
+def test_rankings_with_several_offsets_are_the_naive_ones_over_several_parts(monkeypatch):
+    monkeypatch.setattr(streaming, "PART_BYTES", 1)
+    queries, targets = normal(40, 8, seed=1), normal(3000, 8, seed=2)
     offsets = normal(1, 3000, seed=3)[0]
-    together = reductions.rankings(queries, targets, 7, offsets, None)
-    for (scores, rows), given in zip(together, (offsets, None), strict=True):
-        alone = reductions.top_k(queries, targets, 7, given)
-        np.testing.assert_array_equal(scores, alone[0])
-        np.testing.assert_array_equal(rows, alone[1])
+    together = reductions.rankings(queries, source(targets), 7, offsets, None)
+    for (scores, rows), given in zip(together, (offsets, 0), strict=True):
+        expected = naive.top_k(naive.similarities(queries, targets) - given, 7)
+        np.testing.assert_allclose(scores, expected[0], atol=1e-5)
+        np.testing.assert_array_equal(rows, expected[1])
 
 
 @pytest.mark.skipif(blas_threads() == {1}, reason="BLAS has one thread anyway")

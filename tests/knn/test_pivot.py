@@ -9,15 +9,17 @@ from hubless.vectors.sources import as_source
 def test_pivot_changes_no_inner_product():
     targets, queries, pivot, offsets = normal(50, 9, 0), normal(20, 9, 1), normal(1, 9, 2)[0], normal(1, 50, 3)[0]
     for strength in (0, 0.3, 1, 2):
-        plain = folded_queries(queries, strength) @ folded_targets(targets, offsets).T
-        turned = pivoted(folded_queries(queries, strength), pivot) @ folded_targets(targets, offsets, pivot).T
+        asked = folded_queries(queries, strength)
+        turned = pivoted(asked, pivot) @ folded_targets(targets, offsets, pivot).T
+        plain = asked @ folded_targets(targets, offsets).T
         np.testing.assert_allclose(turned, plain, rtol=0, atol=2e-5)
 
 
 def test_offsets_that_follow_the_mean_query_give_it_as_the_pivot_and_others_none():
     targets, bank = as_source(normal(400, 9, 0), "targets"), as_source(normal(60, 9, 1) + 1, "bank")
     mean = bank.array.mean(axis=0)
-    np.testing.assert_allclose(pivot_of(bank, targets, targets.array @ mean), mean, rtol=1e-4)
+    for times in (1, 3):
+        np.testing.assert_allclose(pivot_of(bank, targets, times * targets.array @ mean), mean, rtol=1e-4)
     np.testing.assert_array_equal(pivot_of(bank, targets, -targets.array @ mean), 0 * mean)
 
 

@@ -8,7 +8,7 @@ from hubless.knn import INDEXES
 from hubless.knn.base import IndexType
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.index_files import make_index
-from hubless.knn.selected import search_selected
+from hubless.knn.selected import search_rows, search_selected
 from hubless.progress import Silent
 from hubless.search.bitmap import Bitmap
 from hubless.vectors.sources import as_source
@@ -63,6 +63,14 @@ def test_hits_score_as_in_a_sorted_list_of_the_selected(made, rows, share, k, to
     assert mask[found[:, :there]].all()
     assert all(len(set(line)) == there for line in found[:, :there].tolist())
     assert (found[:, there:] == -1).all()
+
+
+def test_selected_row_whose_product_leaves_float32_leaves_a_place_empty():
+    vectors = np.zeros((3, DIM), np.float32)
+    vectors[:, 0] = [1, -9, 2]
+    index = make_index(INDEXES["flat"], as_source(vectors, "targets"), 0, Silent())
+    _, found = search_rows(index, np.full((1, DIM), 1e38, np.float32), 3, np.arange(3))
+    assert found.tolist() == [[2, 0, -1]]
 
 
 def test_matches_that_lie_far_are_found_and_the_detour_is_not_taken_a_third_time(rows):

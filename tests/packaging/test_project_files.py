@@ -47,9 +47,8 @@ def test_workflow_is_one_that_the_forge_reads(path):
 
 def test_every_command_that_tests_something_is_run_by_a_workflow():
     recipes = re.findall(r"(?m)^([a-z-]+):.*## .*((?:\n\t.*)+)", (ROOT / "Makefile").read_text("utf-8"))
-    testing = {
-        name for name, recipe in recipes if re.search("PYTEST|-m pytest|--strict|support.simulate|pip-audit", recipe)
-    }
+    tests = "PYTEST|-m pytest|--strict|support.simulate|-m mutants|pip-audit"
+    testing = {name for name, recipe in recipes if re.search(tests, recipe)}
     daily = set(read(ROOT / ".github" / "workflows" / "daily.yml")["jobs"]["daily"]["strategy"]["matrix"]["target"])
     assert {"test", "test-all", "docs", "stores", "simulate"} < testing
     assert testing == {"test", "rings", *daily, *TOUCHED["TOUCHES"]}

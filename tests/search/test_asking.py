@@ -4,6 +4,7 @@ from support import problems, small
 from support.hubs import unit
 
 import hubless
+from hubless.errors import InputError
 from hubless.search import question
 from hubless.store import bundle
 
@@ -27,15 +28,18 @@ def collections(path):
     return {method: hubless.open(path, method) for method in METHODS}
 
 
-@pytest.mark.parametrize("strength", [0.0, 1.0])
-def test_query_by_id_ranks_all_others_by_the_stored_vector(collections, strength):
+@pytest.mark.parametrize("strength", [None, 0.0, 1.0])
+@pytest.mark.parametrize("step", [1, 2], ids=["all", "even ones"])
+def test_query_by_id_ranks_all_others_by_the_stored_vector(collections, strength, step):
     collection = collections["csls"]
-    found = collection.query(ids=["t3", "t50"], limit=200, strength=strength)
-    targets = unit(PROBLEM.targets)
-    assert found.rows.shape == (2, 119)
+    filter_ = None if step == 1 else {"field": "even", "eq": True}
+    found = collection.query(ids=["t3", "t50"], limit=200, strength=strength, filter=filter_)
+    targets, there = unit(PROBLEM.targets), np.arange(0, 120, step)
+    assert found.rows.shape == (2, len(there) - 1)
     for line, own in enumerate((3, 50)):
-        scores = targets @ targets[own] - strength * collection.offsets
-        expected = [row for row in np.argsort(-scores, kind="stable") if row != own]
+        scores = targets @ targets[own] - (strength or 0) * collection.offsets
+        ranked = there[np.argsort(-scores[there], kind="stable")]
+        expected = ranked[ranked != own][: len(there) - 1]
         np.testing.assert_allclose(found.scores[line], scores[expected], atol=1e-5)
         assert own not in found.rows[line]
 
@@ -123,3 +127,12 @@ def test_raw_rank_that_is_too_deep_is_not_told(collections, monkeypatch):
         assert hit.explanation.raw_rank == (raw_rank if raw_rank <= 3 else None)
         deep += raw_rank > 3
     assert deep
+
+
+def test_matches_from_before_a_change_are_refused_though_there_are_as_many_targets():
+    index = hubless.Index("none", "cosine").fit(None, PROBLEM.targets, payload=PAYLOAD)
+    matches = index.matches({"even": True})
+    index.remove([0])
+    index.add(PROBLEM.targets[:1], payload=PAYLOAD[:1])
+    with pytest.raises(InputError, match="filter: expected matches among the 120 targets, got among 120 before a"):
+        index.query(PROBLEM.queries, filter=matches)

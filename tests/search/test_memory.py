@@ -1,10 +1,16 @@
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings, strategies as st
 
+from hubless.errors import NotFinite
+from hubless.knn.augment import folded_queries
+from hubless.search.bitmap import Bitmap
 from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
 from hubless.search.segments.segment import SegmentView
-from hubless.search.segments.targets import Targets
+from hubless.search.segments.targets import UNWRITTEN, Targets
 
 DIM = 4
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -80,6 +86,20 @@ def check(view, model):
     rows = segment.ids.rows(LETTERS)
     known = {wanted: row for wanted, row in zip(LETTERS, rows, strict=True) if row >= 0 and view.has(row[np.newaxis])}
     assert known == dict(zip(model, left, strict=True))
+
+
+def test_score_that_leaves_float32_is_refused_where_others_are_hidden():
+    vectors = np.zeros((8, DIM), np.float32)
+    vectors[:, 0] = [1, 2, -9, 1, 1, 1, 1, 1]
+    index = nothing().with_more(replace(new(LETTERS, 0), vectors=vectors)).segment.index
+    with np.errstate(over="ignore"), pytest.raises(NotFinite):
+        index.find(folded_queries(np.array([[1e38, 0, 0, 0]], np.float32), 0.0), 2, None, Bitmap(np.arange(8) > 0))
+
+
+def test_rank_after_a_write_is_above_those_that_follow_it():
+    stamps = np.array([[9, 9], [UNWRITTEN, UNWRITTEN + 1]])
+    targets = Targets.of([nothing().segment], DIM).with_more(replace(new("ab", 9), stamps=stamps))
+    assert [targets.next_rank(seq) - UNWRITTEN for seq in (8, 9)] == [0, 2]
 
 
 def test_replacing_one_target_again_and_again_copies_the_others_rarely():

@@ -77,7 +77,9 @@ class TestCandidates:
             np.testing.assert_array_equal(found.rows[line], expected)
 
     def test_fewer_candidates_than_hits_are_asked_for_do_not_shorten_the_answer(self, collections, problem, name):
-        assert collections[name].query(problem.queries, 30, parameters={"candidates": 1}).rows.shape == (25, 30)
+        found = collections[name].query(problem.queries, 30, 0.5, {"candidates": 1})
+        assert found.rows.shape == (25, 30)
+        np.testing.assert_allclose(found.scores, found.similarities - 0.5 * found.offsets, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["auto", "csls", "dis"])

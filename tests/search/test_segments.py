@@ -260,6 +260,7 @@ class TestWritten:
 
     def test_filter_selects_what_it_selects_in_plain_python(self, written):
         targets, plain, _ = written
+        targets.bitmaps.room = 2**20
         for document, meets in (
             ({"even": True}, lambda value: value % 2 == 0),
             ({"field": "n", "lt": 20}, lambda value: value < 20),
@@ -289,3 +290,4 @@ class TestWritten:
         stored = [row for row, (seq, _) in enumerate(plain.stamps) if seq != last]
         np.testing.assert_array_equal(np.flatnonzero(rows >= 0), stored)
         assert before.ids.ids(rows[stored]) == [plain.ids[row] for row in stored]
+        assert targets.same_rows(np.array([-1]), before) == [-1]

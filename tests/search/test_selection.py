@@ -5,6 +5,7 @@ from support.hubs import unit
 
 import hubless
 from hubless.search.selection import DEEPEST_GROUPED
+from hubless.vectors.free_payload import free_table
 
 N = 150
 PROBLEM = problems.with_hubs(targets=N, bank=200, dim=16)
@@ -112,6 +113,14 @@ def test_line_with_fewer_groups_ends_early():
     assert found.rows[0].tolist()[1:] == [-1]
     assert "<table>" in found._repr_html_()
     assert index.query(ids=[0, 1], limit=4, group_by="of", with_payload=True)[0][0].payload == {"of": "b"}
+
+
+def test_equal_numbers_are_one_group_and_the_text_of_one_is_another():
+    values = [3, 3.0, "3", [{"a": -0.0}], [{"a": 0}]]
+    index = hubless.Index(correction="none", metric="dot").fit(
+        None, np.arange(1, 6, dtype=np.float32)[:, np.newaxis], payload=free_table([{"of": value} for value in values])
+    )
+    assert index.query([[1.0]], 5, group_by="of").ids == [[4, 2, 1]]
 
 
 def test_best_of_many_candidates_are_looked_through_for_groups():

@@ -2,13 +2,15 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from support import small, writing
+from support.segments import assert_stamps_stand_once
 
 import hubless
 from hubless.search.transaction import WritableCollection
-from hubless.search.writes import Remove
+from hubless.search.writes import Put, Remove
 from hubless.store.log import LOG, Log
 
 
@@ -67,3 +69,17 @@ def test_look_leaves_a_collection_alone_while_another_thread_changes_it_unless_i
         assert waiting.result()
         changing.result()
     assert living.current.seq == 1
+
+
+def test_ids_that_are_put_again_before_anybody_looks_are_there_once_as_they_were_put_last(living, home):
+    rows = small.vectors(5, 3)
+
+    def put(ids, first):
+        return Put(rows[first : first + len(ids)], pa.array([*ids], pa.large_string()), None)
+
+    small.record(Log(home), put("abc", 0), Remove(pa.array(["c"], pa.large_string())), put("ba", 3))
+    assert living.refresh()
+    last = np.arange(len(small.IDS), living.current.count)
+    assert living.current.ids(last) == ["b", "a"]
+    np.testing.assert_array_equal(living.current.vectors(last), rows[3:])
+    assert_stamps_stand_once(living.current.parts.targets)

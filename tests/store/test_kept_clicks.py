@@ -74,6 +74,13 @@ def test_a_day_is_a_uniform_sample_and_only_the_last_are_written_again_with_each
     assert min(sum(tuple(row.tolist()) in kept for row in part) for part in np.split(VECTORS, 4)) > 70
 
 
+def test_client_that_a_key_names_fills_no_more_than_its_share_of_a_day(tmp_path, add, monkeypatch):
+    monkeypatch.setattr(kept_clicks, "OF_A_CLIENT", 10)
+    add(clicks(["flood"], 50))
+    add(clicks([None], 20, 100))
+    assert rows_in(tmp_path / "c" / "clicks.new") == 30
+
+
 def test_clicks_that_a_kill_left_in_both_folders_count_once(tmp_path, add, monkeypatch):
     monkeypatch.setattr(kept_clicks, "days_of", lambda folder: [])  # they stay where they were
     add(clicks([None], 300))

@@ -61,6 +61,7 @@ def test_what_was_cut_off_is_gone_and_numbers_go_on(log):
     assert (log.first(), log.last(), bodies(log, 2)) == (3, 3, [b"c"])
     with log.writing() as appender:
         appender.cut(3)
+        appender.cut(1)
     assert (log.first(), log.last()) == (4, 3)
     assert write(log, b"d") == 4
     with pytest.raises(LogDamaged, match="up to 3 were cut off"):

@@ -49,14 +49,6 @@ BankOption = Annotated[
     Path | None,
     typer.Option("--query-bank", metavar="FILE", help="Example queries, none of whose right targets is a target."),
 ]
-QueriesOption = Annotated[
-    Path | None, typer.Option("--queries", metavar="FILE", help="Labelled queries: .npy, .npz or .parquet.")
-]
-_RELEVANT = typer.Option(
-    "--relevant", metavar="FILE", help="Ids of the right targets, a row a query; row numbers if targets have no ids."
-)
-RelevantOption = Annotated[Path, _RELEVANT]
-RelevantIfAny = Annotated[Path | None, _RELEVANT]
 
 OF_GALLERY = ("targets", "metric", "ids", "payload")
 """Parameters that say what is examined."""

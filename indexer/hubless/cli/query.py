@@ -12,7 +12,7 @@ from rich.table import Table
 
 import hubless
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, read_settings, refuse
-from hubless.cli.printing import empty_table, print_json, print_table
+from hubless.cli.printing import empty_table, payload_text, print_json, print_table
 from hubless.errors import storage_errors
 from hubless.search.collection import filter_of
 from hubless.store.durable import check_place, replace_text
@@ -181,8 +181,7 @@ def _hits(answer: dict[str, Any], explain: bool, title: str) -> Table:
     for hit in answer["hits"]:
         figures = (f"{hit[column]:.4f}" for column in ("score", "similarity", "offset"))
         reasons = (_rank(value) for value in hit.get("explanation", {}).values())
-        shown = json.dumps(hit["payload"], ensure_ascii=False, default=str) if "payload" in hit else ""
-        table.add_row(str(hit["id"]), *figures, *reasons, shown)
+        table.add_row(str(hit["id"]), *figures, *reasons, payload_text(hit.get("payload")))
     return table
 
 

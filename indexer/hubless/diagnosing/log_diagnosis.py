@@ -106,13 +106,15 @@ def diagnose_log(
     tops = _tops(once, distance)
     known = lists.ids.to_pylist()
     raw, corrected = (np.bincount(np.concatenate(each), minlength=len(known)).astype(np.int64) for each in tops)
-    absent = None if ids is None else _absent(plain_ids(ids, *hit_like(known[0]), "ids", as_text=True), set(known))
+    listed = set(known)
+    named = () if ids is None else plain_ids(ids, *hit_like(known[0]), "ids", as_text=True)
+    absent = [each for each in named if each not in listed]
     right = _right(known, tops, relevant or (), [] if relevant is None else once.given.tolist())
     return LogDiagnosis(
         lists=int(copies.sum()),
         distinct=once.count,
         hits=float(np.diff(lists.starts).mean()),
-        items=len(known) if ids is None else len(known) + len(absent or ()),
+        items=len(known) + len(absent),
         overdispersion=first_overdispersion(once.heights()),
         skewness_raw=skewness(raw),
         skewness_corrected=skewness(corrected),
@@ -120,8 +122,8 @@ def diagnose_log(
         most=[
             FoundItem(known[row], int(raw[row]), int(corrected[row])) for row in most_found(raw, MOST_SHOWN).tolist()
         ],
-        never=None if absent is None else len(absent),
-        never_ids=(absent or [])[:MOST_SHOWN],
+        never=None if ids is None else len(absent),
+        never_ids=absent[:MOST_SHOWN],
         changed=float(np.mean([one[0] != other[0] for one, other in zip(*tops, strict=True)])),
         labelled=len(right),
         recall_raw=float(right[:, 0].mean()) if len(right) else None,
@@ -140,10 +142,6 @@ def _tops(lists: ScoreLists, distance: bool) -> tuple[list[I64], list[I64]]:
         for row in np.flatnonzero(part).tolist():
             corrected[row] = lists.ordered(row, fitted.values)[:FIRST]
     return raw, corrected
-
-
-def _absent(ids: Sequence[Any], known: set[Any]) -> list[Any]:
-    return [each for each in ids if each not in known]
 
 
 def _right(

@@ -15,13 +15,13 @@ from hubless.encoders.base import (
     Encoder as Encoder,
     PictureEncoder as PictureEncoder,
     Unusable as Unusable,
-    brief,
     for_pictures as for_pictures,
 )
 from hubless.encoders.endpoint import Endpoint as Endpoint
 from hubless.encoders.folder_model import FolderModel as FolderModel
 from hubless.encoders.static_model import StaticModel as StaticModel
 from hubless.errors import InputError, one_line
+from hubless.vectors.object_rows import brief
 
 ENCODERS: dict[str, type[BagOfWords] | type[DescribedEncoder]] = {
     "bag-of-words": BagOfWords,

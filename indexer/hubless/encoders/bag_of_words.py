@@ -9,10 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from hubless.encoders.base import ENCODER_FILE, brief, check_texts, named
+from hubless.encoders.base import ENCODER_FILE, check_texts, named
 from hubless.errors import InputError, UnknownWords, ZeroVector, one_line, storage_errors
 from hubless.vectors.arrays import F32, F64, as_float32
 from hubless.vectors.npy import read_npy, write_array
+from hubless.vectors.object_rows import brief
 
 WORDS_FILE = "encoder.npy"
 

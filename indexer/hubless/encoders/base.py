@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hubless.errors import EncoderFailed, InputError, NoEncoder, storage_errors
 from hubless.kernels.forks import in_each_process
 from hubless.vectors.arrays import F32
+from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.pictures import PictureSource
 
 ENCODER_FILE = "encoder.json"
@@ -104,12 +105,6 @@ def check_texts(texts: Sequence[str]) -> None:
 def named(number: int, texts: Sequence[str]) -> str:
     """Return what an error calls a text."""
     return "text" if len(texts) == 1 else f"text {number}"
-
-
-def brief(value: object) -> str:
-    """Return a value as a short text for an error message."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 class EncoderDescription(BaseModel):

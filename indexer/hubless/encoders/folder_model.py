@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
-from hubless.encoders.base import DescribedEncoder, EncoderDescription, brief, check_texts, checked, named
+from hubless.encoders.base import DescribedEncoder, EncoderDescription, check_texts, checked, named
 from hubless.errors import EncoderFailed, InputError, NoEncoder, UnknownWords, how_to_install, one_line
 from hubless.vectors.arrays import F32
+from hubless.vectors.object_rows import brief
 
 _T = TypeVar("_T")
 TOKENISER_FILE = "tokenizer.json"

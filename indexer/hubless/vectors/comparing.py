@@ -77,14 +77,6 @@ class MetricRecord:
         fits: Flags = squared > 0
         return squared <= LONGEST**2 if self.takes_zero else fits
 
-    def distances(self, similarities: F64) -> F64:
-        """Return the distances that published formulas take: 1 − s, or |q − t|."""
-        return np.sqrt(np.maximum(-2 * similarities, 0)) if self.squared else 1 - similarities
-
-    def similarities(self, distances: F64) -> F64:
-        """Return the similarities of these distances, on a scale that goes on below 0."""
-        return -distances * np.abs(distances) / 2 if self.squared else 1 - distances
-
     def factors(self, similarities: F64, temperature: float) -> tuple[F64, F64]:
         """Return sign and logarithm of a factor s of a published score: e^(s/τ) where s is never above 0."""
         if self.squared:

@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hubless.errors import InputError, one_line
-from hubless.vectors.arrays import I64
 from hubless.vectors.free_payload import MOST_NESTED
-from hubless.vectors.readers.kept_values import RowName, in_column, inner_arrays, kept_in
+from hubless.vectors.readers.kept_values import RowName, inner_arrays, kept_in
 
 _FOREIGN = re.compile(r"extension(<|:name: ')(?!arrow\.)([\w.]+)")
 """The name of a type of another program, as Arrow shows a field that has it, or is marked with it."""
@@ -88,20 +87,11 @@ _LISTS = (
 )
 
 
-def stored_rows(rows: pa.RecordBatch, schema: pa.Schema, numbers: I64 | range) -> pa.RecordBatch:
-    """Return rows in the types of `payload_schema`; `numbers` are what errors call them.
+def in_columns(rows: pa.Table, schema: pa.Schema, named: Callable[[str], RowName]) -> pa.Table:
+    """Return rows in the columns of a schema, null where they have none.
 
     Raises `InputError` as `check_values` and `kept_in`.
     """
-    columns = [
-        kept_in(column, field.type, in_column(field.name, numbers))
-        for field, column in zip(schema, rows.columns, strict=True)
-    ]
-    return check_values(pa.RecordBatch.from_arrays(columns, schema=schema))
-
-
-def in_columns(rows: pa.Table, schema: pa.Schema, named: Callable[[str], RowName]) -> pa.Table:
-    """Return rows in the columns of a schema, null where they have none. Raises `InputError` as `stored_rows`."""
     columns = [
         kept_in(rows[field.name], field.type, named(field.name))
         if field.name in rows.column_names
@@ -114,8 +104,8 @@ def in_columns(rows: pa.Table, schema: pa.Schema, named: Callable[[str], RowName
     return made
 
 
-def check_values(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows whose values a service can send."""
+def check_values(rows: pa.RecordBatch) -> None:
+    """Raise `InputError`, naming the column, for values that a service cannot send."""
     for field, column in zip(rows.schema, rows.columns, strict=True):
         name = f"payload, column {field.name}"
         try:
@@ -124,7 +114,6 @@ def check_values(rows: pa.RecordBatch) -> pa.RecordBatch:
             raise InputError(name, "valid values", one_line(error)) from error
         for part in _parts(column):
             _check_part(name, part)
-    return rows
 
 
 def _parts(column: pa.Array) -> Iterator[pa.Array]:

@@ -12,9 +12,6 @@ from hubless.cli.options import (
     CatalogIfAny,
     CollectionIfAny,
     JsonOption,
-    QueriesOption,
-    RelevantIfAny,
-    RelevantOption,
     SetOption,
     TargetsIfAny,
     chosen_collection,
@@ -44,6 +41,14 @@ from hubless_lab.measures.groups import read_groups
 from hubless_lab.papers import Preset, preset, presets_of
 from hubless_lab.result_files import check_output, write_result
 
+QueriesOption = Annotated[
+    Path | None, typer.Option("--queries", metavar="FILE", help="Labelled queries: .npy, .npz or .parquet.")
+]
+_RELEVANT = typer.Option(
+    "--relevant", metavar="FILE", help="Ids of the right targets, a row a query; row numbers if targets have no ids."
+)
+RelevantOption = Annotated[Path, _RELEVANT]
+RelevantIfAny = Annotated[Path | None, _RELEVANT]
 _SIMILARITIES: dict[str, Any] = dict.fromkeys(("similarities", "bank_similarities", "target_bank_similarities"), Path)
 """Values of `--set` in place of vectors, for models that give scores only."""
 _OWN: dict[str, Any] = {"output": Sequence[Path], "abstain": bool}

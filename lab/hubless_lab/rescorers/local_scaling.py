@@ -10,7 +10,8 @@ from hubless.errors import InputError
 from hubless.kernels.reductions import top_k_similarities
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_at_least
-from hubless.vectors.comparing import COSINE, comparison
+from hubless.vectors.comparing import COSINE
+from hubless_lab.rescorers.distances import distances_of, similarities_of
 
 SMALLEST_DISTANCE = 1e-6
 """A target that lies upon a bank query is taken to be this far from it."""
@@ -27,9 +28,8 @@ class ScaledDistances(StoredFields):
     metric: str = COSINE
 
     def scores(self, query: F32, candidates: Candidates) -> F64:
-        made = comparison(self.metric)
-        distances = made.distances(candidates.similarities.astype(np.float64))
-        return made.similarities(distances * self.weights[candidates.rows])
+        distances = distances_of(candidates.similarities.astype(np.float64), self.metric)
+        return similarities_of(distances * self.weights[candidates.rows], self.metric)
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +42,7 @@ class FittedLocalScaling(BankKept):
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> ScaledDistances:
         nearest = top_k_similarities(self.bank, targets_beside(self.bank, targets), self.k, advance)
-        distances = comparison(self.metric).distances(nearest.astype(np.float64))
+        distances = distances_of(nearest.astype(np.float64), self.metric)
         radii = distances.mean(axis=1) if self.mean else distances.max(axis=1)
         if radii.min() < -SMALLEST_DISTANCE:
             received = f"{1 - radii.min():.4g}"

@@ -12,6 +12,7 @@ from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_at_least
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import VectorSource, block_rows, in_memory, sample
+from hubless_lab.rescorers.distances import distances_of, similarities_of
 
 SMALLEST_SPREAD = 1e-6
 SMALLEST_PROBABILITY = 1e-300
@@ -50,7 +51,7 @@ class MutualProximities(StoredFields):
         smaller = np.clip(np.minimum(p, other), SMALLEST_PROBABILITY, 0.5)
         quantile = np.where(p < other, 1, -1) * ndtri(smaller)
         scores: F64 = mean + spread * quantile
-        return scores if not len(self.sample) else comparison(self.metric).similarities(-scores)
+        return scores if not len(self.sample) else similarities_of(-scores, self.metric)
 
     def _of_query(self, query: F32) -> tuple[float, float]:
         """Return mean and spread of how near the targets are to a query (d,)."""
@@ -64,8 +65,7 @@ class MutualProximities(StoredFields):
 def _nearness(metric: str, similarities: F32) -> F64:
     """Return similarities, or under metric euclidean negative distances."""
     exact = similarities.astype(np.float64)
-    made = comparison(metric)
-    return -made.distances(exact) if made.squared else exact
+    return -distances_of(exact, metric) if comparison(metric).squared else exact
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,7 +14,8 @@ from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.payload_types import check_types, in_columns
 from hubless.vectors.plain_arrow import plain_content, plain_stream
-from hubless.vectors.readers.kept_values import UNREADABLE, RowName, kept_in
+from hubless.vectors.readers.kept_values import RowName, kept_in
+from hubless.vectors.readers.places import UNREADABLE
 from hubless.vectors.readers.tabular import is_vectors, vector_columns
 from hubless_service.http.problems import HttpProblem, clip
 

@@ -24,13 +24,8 @@ def corrupt(catalog, version):
 @pytest.mark.parametrize("back", [timedelta(0), timedelta(days=400)], ids=["stands still", "was set back"])
 def test_versions_sort_by_age_though_the_clock(tmp_path, monkeypatch, back):
     start, looks = datetime(2026, 5, 6, tzinfo=UTC), itertools.count()
-
-    class Clock(datetime):
-        @classmethod
-        def now(cls, zone):
-            return start - back * next(looks)
-
-    monkeypatch.setattr(catalogs, "datetime", Clock)
+    monkeypatch.setattr(catalogs, "now", lambda: start - back * next(looks))
+    monkeypatch.setattr(catalogs.secrets, "token_hex", lambda _: f"{999_999 - next(looks)}")  # falls, by chance
     (tmp_path / "photos" / "versions" / "what-a-person-put-here").mkdir(parents=True)
     built = [small.build(tmp_path, data=data).version for data in range(3)]
     assert built == sorted(set(built))
@@ -166,3 +161,14 @@ def test_current_that_names_no_version_is_damage_that_is_named_and_a_build_repai
     assert hubless.open(catalog, "photos", version=ids[0]).version == ids[0]
     assert [version.current for version in catalog.versions("photos")] == [False] * 3
     assert catalog.rollback("photos", ids[2]) == ids[2] == small.check_complete(catalog.path).version
+
+
+def test_log_is_cut_only_after_what_all_versions_have(tmp_path):
+    first, merged = small.merged(tmp_path)
+    catalog = hubless.Catalog(tmp_path)
+    assert catalog.cut_log("photos") == first.log_seq == 0
+    assert catalog.log("photos").last() == merged.log_seq == 2
+    assert len(catalog.log("photos").since(0)) == 2
+    catalog.prune("photos", 1)
+    assert catalog.cut_log("photos") == 2
+    assert catalog.log("photos").first() == 3

@@ -1,6 +1,7 @@
 """Payload of a build: written batch by batch, held, and checked where it is added."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hubless.store import bundle
 from hubless.vectors.arrays import I64
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.payload import Payload, PayloadLike, as_payload
-from hubless.vectors.payload_types import in_columns, payload_schema, stored_rows
+from hubless.vectors.payload_types import in_columns, payload_schema
 from hubless.vectors.readers.arrow_rows import Dataset, reading_payload
 from hubless.vectors.readers.kept_values import ALL_ROWS, in_column
 
@@ -75,7 +76,8 @@ def _stored_batches(
     def batches() -> Iterator[pa.RecordBatch]:
         start = 0
         for batch in scanner.to_batches():
-            yield stored_rows(batch, schema, rows[start : start + len(batch)])
+            here = partial(in_column, rows=rows[start : start + len(batch)])
+            yield from in_columns(pa.Table.from_batches([batch]), schema, here).to_batches()
             start += len(batch)
 
     return schema, batches()

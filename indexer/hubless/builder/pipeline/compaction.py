@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from hubless.builder.pipeline.carry import NextTargets, carry_over, with_vector_first
 from hubless.builder.pipeline.draft import Workbench
-from hubless.builder.pipeline.flush import WASTED, joined
+from hubless.builder.pipeline.flush import WASTED, one_segment
 from hubless.builder.pipeline.written_files import write_segments
 from hubless.builder.recipe import StoredRecipe
 from hubless.knn import INDEXES
@@ -106,7 +106,7 @@ class Rebuilt:
                 later.append(view)
             elif new.any():
                 came = SegmentView(view.segment, np.setdiff1d(np.arange(len(view.segment)), view.left[new]))
-                later.append(SegmentView(joined(now.targets, [came])))
+                later.append(SegmentView(one_segment(now.targets, [came])))
         return np.setdiff1d(np.arange(self.stamps.shape[1]), found), later
 
 

@@ -42,9 +42,9 @@ def flushed(targets: Targets, most: int | None = None) -> Targets:
     last = max((number for number, view in enumerate(left) if view.segment.stamps is None), default=0)
     for number in range(last, len(left)):
         if _is_wasteful(left[number]):
-            left[number] = SegmentView(joined(targets, [left[number]]))
+            left[number] = SegmentView(one_segment(targets, [left[number]]))
     if taken:
-        left.append(SegmentView(joined(targets, taken)))
+        left.append(SegmentView(one_segment(targets, taken)))
     some = [view for view in left if len(view) or view.segment.stamps is None] or left[-1:]
     return targets.of_views(some)
 
@@ -66,7 +66,7 @@ def _is_flat(view: SegmentView) -> bool:
     return isinstance(index, FaissIndex) and index.whole is None and index.kind.name == FLAT_KIND
 
 
-def joined(targets: Targets, views: Iterable[SegmentView]) -> Segment:
+def one_segment(targets: Targets, views: Iterable[SegmentView]) -> Segment:
     """Return the rows that are left of some flat segments of targets, in their order, as one in memory."""
     part = targets.of_views(views)
     rows = np.arange(len(part))

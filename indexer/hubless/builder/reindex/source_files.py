@@ -33,7 +33,7 @@ from hubless.vectors.listing import files_in, files_matching, is_folder, is_patt
 from hubless.vectors.npy import split_member
 from hubless.vectors.plain_arrow import plain_file
 from hubless.vectors.readers.arrow_rows import Dataset, open_dataset, reading_payload
-from hubless.vectors.readers.kept_values import UNREADABLE
+from hubless.vectors.readers.places import UNREADABLE
 from hubless.vectors.sources import SelectedVectors, VectorSource
 
 _ADDRESS = re.compile(r"[a-z0-9+.-]+:(//|:)", re.IGNORECASE)

@@ -123,7 +123,7 @@ def array_of(name: str, values: list[Any], start: int = 0, hint: str = "") -> pa
     try:
         made = pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-        row = first_refused(len(values), lambda first, stop: pa.array(values[first:stop]))
+        row = first_refused(len(values), lambda stop: pa.array(values[:stop]))
         raise _other_type(name, start + row, hint, values[row], str(error)) from error
     if pa.types.is_temporal(made.type) or {bool, float} <= set(map(type, values)):
         for row, (value, now) in enumerate(zip(values, made.to_pylist(), strict=True)):

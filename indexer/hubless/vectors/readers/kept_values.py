@@ -11,15 +11,12 @@ import pyarrow.compute as pc
 from hubless.errors import InputError
 from hubless.vectors.arrays import I64, is_text, to_arrow
 from hubless.vectors.object_rows import brief
-from hubless.vectors.readers.places import first_refused, place
+from hubless.vectors.readers.places import UNREADABLE, first_refused, place
 
 ArrowColumn: TypeAlias = Any
 ALL_ROWS = range(sys.maxsize)
 RowName: TypeAlias = Callable[[int], str]
 """Number of a row → how an error names it."""
-
-UNREADABLE = (pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueError)
-"""Errors of Arrow for a date beyond year 9999, an unknown time zone, a huge duration, or text that is not UTF-8."""
 
 
 def in_column(name: str, rows: I64 | range = ALL_ROWS) -> RowName:
@@ -34,25 +31,26 @@ def kept_in(column: ArrowColumn, wanted: pa.DataType, named: RowName, more: str 
     """
     if column.type == wanted:
         return column
-    return converted(column, wanted, lambda part: exactly(part, wanted), named, more)
+    return converted(column, lambda part: exactly(part, wanted), named, f"values of type {wanted}{more}")
 
 
-def converted(
-    column: ArrowColumn, wanted: pa.DataType, read: Callable[[ArrowColumn], ArrowColumn], named: RowName, more: str = ""
-) -> ArrowColumn:
-    """Return what `read` makes of a column. Raises `InputError` naming the first row that it refuses."""
-    try:
-        return read(column)
-    # JSON may be nested as deep, and its numbers may be as large, as somebody likes
-    except (*UNREADABLE, RecursionError) as error:
+def converted(values: Any, read: Callable[[Any], ArrowColumn], named: RowName, expected: str) -> ArrowColumn:
+    """Return what `read` makes of a column or a list. Raises `InputError` naming the first row that it refuses."""
+
+    def some(rows: range) -> Any:
         # a slice of lists would be cast with the elements of all
-        row = first_refused(len(column), lambda start, stop: read(column.take(to_arrow(np.arange(start, stop)))))
-        raise InputError(named(row), f"values of type {wanted}{more}", _shown(column.slice(row, 1))) from error
+        return values[rows.start : rows.stop] if isinstance(values, list) else values.take(to_arrow(np.array(rows)))
 
-
-def _shown(one: ArrowColumn) -> str:
     try:
-        return brief(one[0].as_py())
+        return read(values)
+    except UNREADABLE as error:
+        row = first_refused(len(values), lambda stop: read(some(range(stop))))
+        raise InputError(named(row), expected, _shown(some(range(row, row + 1)))) from error
+
+
+def _shown(one: Any) -> str:
+    try:
+        return brief(one[0] if isinstance(one, list) else one[0].as_py())
     except UNREADABLE:  # nanoseconds, without pandas
         return " ".join(str(one).split())
 

@@ -74,14 +74,14 @@ def as_type(name: str, column: ArrowColumn, wanted: pa.DataType) -> ArrowColumn:
 
     Raises `InputError` naming the column and the first row that the type cannot hold.
     """
-    named = in_column(name)
+    named, expected = in_column(name), f"values of type {wanted}"
     if column.type == wanted:
         return column
     if is_text(column.type):
         hint = " with a decimal point" if wanted == pa.float64() else ""
-        return converted(_without_missing(column), wanted, lambda part: _said(part, wanted), named, hint)
+        return converted(without_missing(column), lambda part: _said(part, wanted), named, f"{expected}{hint}")
     if wanted in _TEXTS:
-        return converted(column, wanted, lambda part: part.cast(wanted), named)
+        return converted(column, lambda part: part.cast(wanted), named, expected)
     return kept_in(column, wanted, named)
 
 
@@ -108,7 +108,7 @@ def guessed(name: str, column: pa.ChunkedArray, *, json_: bool = False) -> Arrow
     """
     if not pa.types.is_string(column.type):
         return column
-    texts = column if json_ else _without_missing(column)
+    texts = column if json_ else without_missing(column)
     known = pc.unique(texts.drop_null())
     found, odd = _kind_of(known, _DATES if json_ else _GUESSES)
     if found is not None:
@@ -161,7 +161,7 @@ def _unkept(known: pa.Array, kind: pa.DataType) -> str | None:
     try:
         values = _converted(known, kind)
     except (pa.ArrowException, ValueError, OverflowError, RecursionError):  # such as the 31st of February
-        return str(texts[first_refused(len(known), lambda start, stop: _converted(known[start:stop], kind))])
+        return str(texts[first_refused(len(known), lambda stop: _converted(known[:stop], kind))])
     if kind != pa.float64():
         return None
     seen = set[float]()
@@ -192,5 +192,6 @@ def _converted(texts: ArrowColumn, kind: pa.DataType) -> ArrowColumn:
     return made if kind == _LISTS else exactly(made, kind)
 
 
-def _without_missing(column: ArrowColumn) -> ArrowColumn:
+def without_missing(column: ArrowColumn) -> ArrowColumn:
+    """Return texts with nulls in the place of those that stand for no value."""
     return pc.if_else(pc.is_in(column, pa.array(MISSING)), None, column)

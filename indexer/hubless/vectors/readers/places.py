@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from hubless.errors import InputError
 
-_UNREAD = (pa.ArrowException, OverflowError, RecursionError, TypeError, ValueError)
+UNREADABLE = (pa.ArrowException, ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
+"""Errors of a date beyond year 9999, an unknown time zone, a huge duration, text that is not UTF-8, or deep JSON."""
 _BYTES_SHOWN = 20
 MARKS = (b"\xff\xfe", b"\xfe\xff")
 """How a text in UTF-16 begins."""
@@ -19,8 +20,8 @@ def place(row: int, line: int | None = None) -> str:
     return f"row {row}" if line is None else f"row {row} (line {line})"
 
 
-def first_refused(count: int, read: Callable[[int, int], object]) -> int:
-    """Return the first of `count` rows that `read(start, stop)` refuses, if it refuses each range that has it.
+def first_refused(count: int, read: Callable[[int], object]) -> int:
+    """Return the first of `count` rows that `read(stop)` refuses, which reads the rows before `stop`.
 
     Some values are refused only beside others, such as a text after numbers. So all ranges begin at 0.
     """
@@ -28,9 +29,9 @@ def first_refused(count: int, read: Callable[[int, int], object]) -> int:
     while high - low > 1:
         half = (low + high) // 2
         try:
-            read(0, half)
+            read(half)
             low = half
-        except _UNREAD:
+        except UNREADABLE:
             high = half
     return low
 

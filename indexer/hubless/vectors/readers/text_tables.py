@@ -9,13 +9,12 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.errors import InputError
-from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.arrow_rows import open_dataset
 from hubless.vectors.readers.csv_rows import CsvFile
 from hubless.vectors.readers.json_rows import json_objects, read_jsonl
-from hubless.vectors.readers.payload_text import MISSING, read_csv
-from hubless.vectors.readers.places import first_refused, place
+from hubless.vectors.readers.kept_values import converted
+from hubless.vectors.readers.payload_text import MISSING, read_csv, without_missing
+from hubless.vectors.readers.places import place
 from hubless.vectors.readers.tabular import TableFile
 
 _VECTORS = pa.list_(pa.float64())
@@ -49,7 +48,7 @@ def open_csv(path: Path, name: str) -> TableFile:
 
 def _kind(name: str, texts: pa.Array) -> pa.DataType:
     """Return the type of most values, so that another one is an error at its row; ids are numbers only if all are."""
-    known = texts.filter(pc.invert(pc.is_in(texts, pa.array(MISSING))))
+    known = without_missing(texts).drop_null()
     patterns = {pa.int64(): _WHOLE} if name == _ID else {pa.float64(): _NUMBER, _VECTORS: _LIST}
     for kind, pattern in patterns.items():
         some = pc.sum(pc.match_substring_regex(known, pattern)).as_py() or 0
@@ -61,18 +60,15 @@ def _kind(name: str, texts: pa.Array) -> pa.DataType:
 def _typed(texts: pa.Array, kind: pa.DataType, where: str, start: int) -> pa.Array:
     """Return texts as numbers or lists of numbers. Raises `InputError` naming the row of another text."""
 
-    def read(first: int, stop: int) -> pa.Array:
-        part = texts[first:stop]
+    def read(part: pa.Array) -> pa.Array:
         if kind != _VECTORS:
-            return pc.if_else(pc.is_in(part, pa.array(MISSING)), None, part).cast(kind)
+            return without_missing(part).cast(kind)
         return pa.array([None if text in MISSING else orjson.loads(text) for text in part.to_pylist()], kind)
 
-    try:
-        return texts if kind == pa.string() else read(0, len(texts))
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        row = first_refused(len(texts), read)
-        expected = "a JSON list of numbers, such as [0.5, 1]" if kind == _VECTORS else "a number"
-        raise InputError(f"{where}, {place(start + row)}", expected, brief(texts[row].as_py())) from error
+    if kind == pa.string():
+        return texts
+    expected = "a JSON list of numbers, such as [0.5, 1]" if kind == _VECTORS else "a number"
+    return converted(texts, read, lambda row: f"{where}, {place(start + row)}", expected)
 
 
 def open_jsonl(path: Path, name: str) -> TableFile:
@@ -112,9 +108,5 @@ def _json_batches(
 
 
 def _array(values: list[Any], kind: pa.DataType, where: str, start: int) -> pa.Array:
-    try:
-        return pa.array(values, kind)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-        row = first_refused(len(values), lambda first, stop: pa.array(values[first:stop], kind))
-        expected = "a list of numbers" if kind == _VECTORS else f"a value of {kind}"
-        raise InputError(f"{where}, {place(start + row)}", expected, brief(values[row])) from error
+    expected = "a list of numbers" if kind == _VECTORS else f"a value of {kind}"
+    return converted(values, lambda some: pa.array(some, kind), lambda row: f"{where}, {place(start + row)}", expected)
