@@ -124,7 +124,7 @@ OF_FUNCTIONS = [
         "offsets",
         ({"metric": "euclidean", "targets": TARGETS + 1000}, "targets: expected …subtract the mean"),
         correction=[
-            *((name, "correction: expected one that folds into offsets, such as auto") for name in ("dis", "gc", "mp")),
+            *((name, "correction: expected one that folds into offsets, such as auto") for name in ("dis", "sinkhorn")),
             ("offsets:own.npy", "correction: expected one that is fitted on queries: you have these offsets"),
         ],
         metric=[(None, "metric: expected ")],
