@@ -102,7 +102,7 @@ crash: setup  ## kill servers and jobs hundreds of times, and look what is lost
 simulate: setup  ## 100,000 random histories of a catalog; ARGS="--count 1000"
 	OMP_WAIT_POLICY=passive PYTHONPATH=tests $(BIN)/python -m support.simulate $(ARGS)
 
-mutants: setup  ## a hundred faults, each of which some test is to catch; ARGS=store, or ARGS="'store 3'"
+mutants: setup  ## a hundred faults that tests are to catch; ARGS=store takes a room
 	OMP_WAIT_POLICY=passive PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)
 
 lint: setup  ## ruff, mypy --strict, import contracts

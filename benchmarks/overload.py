@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from pathlib import Path
 from statistics import median
@@ -123,14 +123,17 @@ def picture(kind, size, **options):
     return base64.b64encode(file.getvalue()).decode()
 
 
-def make(folder, targets):
-    """Build the collections, and write what is asked; what is asked -> its path, and the file of its bodies."""
+def make(folder, targets, stack):
+    """Build the collections, and write what is asked; what is asked -> its path, and the file of its bodies.
+
+    The endpoint that encodes pictures runs until `stack` ends.
+    """
     tests_support()
-    from support.photos import build_photos
+    from support.photos import built_photos
 
     catalog = folder / "catalog"
     if not (catalog / "photos").exists():
-        build_photos(folder)
+        stack.enter_context(built_photos(folder))
     if not (catalog / KIND).exists():
         build(catalog, targets, KIND)
     rng = np.random.default_rng(0)
@@ -197,10 +200,10 @@ def main():
     parser.add_argument("--keep", action="store_true", help="in docs/performance, too")
     options = parser.parse_args()
     measured = {}
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
         folder = options.catalog or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        catalog, asked = make(folder, options.targets)
+        catalog, asked = make(folder, options.targets, stack)
         for case in options.case:
             given = [asked.get(name, name) for name in CASES[case]]
             rounds = [one_round(catalog, options, *given) for _ in range(options.rounds)]

@@ -1,6 +1,7 @@
 """What can be known before the work is asked before the work, and runs do not meet."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from support import stores
 
@@ -141,3 +142,24 @@ def shared(opened, database, address):
     del second.__dict__["write"]
     second.close = lambda: None
     return second
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"correction": "offsets:own.npy"}, "one that is fitted on queries, as its fit gives later"),
+        ({"fit_by": "tenant"}, "fit_by: expected one fit for all rows, as rows that come later need it, got 'tenant'"),
+    ],
+)
+def test_fit_that_has_nothing_for_later_rows_is_refused_before_a_database_is_asked(options, said):
+    with pytest.raises(InputError, match=said):
+        hubless.correct("qdrant://127.0.0.1:1/photos", stores.BANK_QUERIES, **options)
+
+
+def test_fits_by_groups_are_not_published():
+    asked = {"vector": stores.TARGETS[40:80].tolist(), "tenant": ["a", "b"] * 20}
+    index = hubless.Index(metric="cosine").fit(
+        pa.table(asked), stores.TARGETS[:40], payload={"tenant": ["a", "b"] * 20}, fit_by="tenant", bank_of_targets=True
+    )
+    with pytest.raises(InputError, match=r"collection: expected one fit for all rows, .* got fits by tenant"):
+        hubless.publish(index, "qdrant://127.0.0.1:1/photos")

@@ -13,10 +13,11 @@ import pytest
 from PIL import Image
 from support import demo_like, jobs
 from support.hubs import pairs
-from support.installed import Environment, build
+from support.installed import Environment
 from support.pages import PAGES as OF_SITE, ROOT, Walk, blocks
 from support.printed import write_sample
 from support.problems import with_hubs
+from support.wheels import build
 
 PAGES = [ROOT / "README.md", *OF_SITE, *sorted((ROOT / "clients").glob("*/README.md"))]
 QUICK = {"README", "quickstart", "cli", "http", "python", "clients/python"}

@@ -91,10 +91,11 @@ _PLACES = {
 
 One that begins with the package of an outer ring, as `hubless_lab`, has no other way into the library.
 """
-__all__ = list(_PLACES)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return _installed()
     if name == "__version__":
         return import_module("importlib.metadata").version("hubless")
     if name not in _PLACES:
@@ -107,4 +108,12 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PLACES})
+    return sorted({*globals(), *_installed()})
+
+
+def _installed() -> list[str]:
+    """Return the names whose ring is installed: `import *`, completion and `help` ask for the value of each."""
+    packages = dict.fromkeys(("builder", "diagnosing", "search", "store"), "pydantic")
+    rooms = {name: place.partition(".")[0] for name, place in _PLACES.items()}
+    find = import_module("importlib.util").find_spec
+    return [name for name, room in rooms.items() if find(packages.get(room, room if "_" in room else "hubless"))]

@@ -141,3 +141,10 @@ def test_bank_of_another_kind_than_the_targets_is_refused_where_both_are_counted
     bank[:, 0], targets[:, 0] = 9, -9
     with pytest.raises(InputError, match=r"^query bank: expected items like the targets, .* got rows that are nearer"):
         CORRECTIONS["mp_empiric"]().fit(bank, targets)
+
+
+def test_targets_beyond_the_candidates_come_after_them_in_the_dense_reference(problem):
+    few, all_of_them = dense(problem, "ls", candidates=100), dense(problem, "ls")
+    np.testing.assert_array_equal(best(few), best(all_of_them))
+    raw = problem.queries @ problem.targets.T
+    np.testing.assert_array_equal(best(few, 400)[:, 100:], best(raw, 400)[:, 100:])

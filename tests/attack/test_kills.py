@@ -1,9 +1,7 @@
 """Supervisors and workers that are killed, and cleaners: the port is free, counts stay, and nothing is left."""
 
 import os
-import re
 import signal
-from pathlib import Path
 
 import httpx
 import pytest
@@ -111,23 +109,6 @@ def test_killed_workers_leave_their_counts_and_no_more_series(photos):
         assert sum("takes its place" in line for line in server.log) == 3
         assert {name(series) for series in counted(page) - counted(first)} <= ASKED
         assert counted(first) <= counted(page)
-
-
-def test_counts_of_workers_lie_in_memory_closed_to_others_and_go_when_the_supervisor_is_killed(
-    photos, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    with served(photos, "--workers", 2) as server:
-        server.wait_until_all_have_loaded("photos", 2)
-        ask(server, 5)
-        folders = set()
-        for pid in server.workers():
-            folders |= set(re.findall(r"/dev/shm/hubless-\w+", Path(f"/proc/{pid}/maps").read_text()))  # noqa: S108
-        (folder,) = map(Path, folders)
-        assert folder.stat().st_mode & 0o777 == 0o700
-        assert list(tmp_path.iterdir()) == []
-        os.kill(server.pid, signal.SIGKILL)
-        until(lambda: not folder.exists())
 
 
 def test_workers_over_a_read_only_catalog_count_together(tmp_path):

@@ -14,6 +14,7 @@ from support import small
 from support.links import LEADING_OUT, MARK, RED, STANDING, check_leading_out, check_standing, root as root
 from support.photos import solid
 from support.serving import serving_catalog
+from support.writing import put_points
 
 from hubless.vectors.readers.plain_files import read_below
 
@@ -31,7 +32,7 @@ def thumbnail(root, name, client, by_id=False):
     client.root.unlink(missing_ok=True)
     client.root.symlink_to(root)
     point = {"id": name} if by_id else {"id": "it", "payload": {"path": name}}
-    client.put("/points", json={"points": [point | {"vector": [1] * small.DIM}]})
+    put_points(client, point | {"vector": [1] * small.DIM})
     return shown(client, point["id"])
 
 

@@ -254,46 +254,33 @@ def test_payload_files(fuzzed, tmp_path, suffix):
     fuzzed(content, read)
 
 
+LISTS = pa.FixedSizeListArray.from_arrays(pa.array(small.targets()[:9].ravel()), small.DIM)
+FILES = {
+    "targets.npy": lambda path: write_npy(path, small.targets()[:9]),
+    "targets.npz": lambda path: np.savez(path, vectors=small.targets()[:9], ids=np.arange(9)),
+    "targets.parquet": lambda path: pq.write_table(
+        pa.table({"vector": LISTS, "id": list(range(9)), "text": ["x"] * 9}), path
+    ),
+    "ids.npy": lambda path: write_npy(path, np.arange(9)),
+    "ids.txt": lambda path: path.write_text("\n".join("abcdefgh")),
+    "ids.parquet": lambda path: pq.write_table(pa.table({"id": list("abcdefgh")}), path),
+}
+
+
 @EXAMPLES
-@pytest.mark.parametrize("suffix", [".npy", ".npz", ".parquet"])
-def test_files_of_vectors(fuzzed, tmp_path, suffix):
-    path = tmp_path / f"targets{suffix}"
-    rows = small.targets()[:9]
-    if suffix == ".npy":
-        write_npy(path, rows)
-    elif suffix == ".npz":
-        np.savez(path, vectors=rows, ids=np.arange(9))
-    else:
-        lists = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), small.DIM)
-        pq.write_table(pa.table({"vector": lists, "id": list(range(9)), "text": ["x"] * 9}), path)
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_vectors_and_ids(fuzzed, tmp_path, name):
+    path = tmp_path / name
+    FILES[name](path)
 
     def read(content):
         path.write_bytes(content)
         try:
-            items = open_items(path, "targets")
-            for block in items.vectors.blocks(4):
+            if name.startswith("ids"):
+                assert read_ids(path).null_count == 0
+                return
+            for block in open_items(path, "targets").vectors.blocks(4):
                 assert np.isfinite(block).all()
-        except HublessError as error:
-            assert_one_line(error)
-
-    fuzzed(mutations(path.read_bytes()), read)
-
-
-@EXAMPLES
-@pytest.mark.parametrize("suffix", [".npy", ".txt", ".parquet"])
-def test_files_of_ids(fuzzed, tmp_path, suffix):
-    path = tmp_path / f"ids{suffix}"
-    if suffix == ".npy":
-        write_npy(path, np.arange(9))
-    elif suffix == ".txt":
-        path.write_text("\n".join("abcdefgh"))
-    else:
-        pq.write_table(pa.table({"id": list("abcdefgh")}), path)
-
-    def read(content):
-        path.write_bytes(content)
-        try:
-            assert read_ids(path).null_count == 0
         except HublessError as error:
             assert_one_line(error)
 

@@ -121,28 +121,6 @@ def test_one_key_among_many_cannot_bury_a_target(attacked):
     assert attacked.found() >= 0.9  # which queries are sampled is drawn anew in each run
 
 
-def test_auto_counts_a_bank_made_to_bury_a_target_as_few_queries(attacked):
-    attacked.send("PUT", "/bank", {"vectors": np.concatenate([HONEST[:200], POISON[:100]]).tolist()})
-    attacked.fitted()
-    assert attacked.found() == 1
-
-
-@pytest.mark.parametrize("correction", ["sn", pytest.param("csls", marks=pytest.mark.slow)])
-def test_bank_made_to_bury_a_target_holds_it_back_and_names_it(attacked, correction):
-    poisoned = np.concatenate([HONEST[:200], POISON[:100]])
-    body = {"vectors": poisoned.tolist(), "correction": correction, "timeout_ms": 60_000}
-    bank = attacked.send("PUT", "/bank", body)
-    assert bank["held_back"] == [VICTIM]
-    assert attacked.found() == 1
-    # a target that is put later is held back by the same limits
-    offset = attacked.send("GET", f"/points/{VICTIM}")["offset"]
-    attacked.send("PUT", "/points", {"points": [{"id": 1000, "vector": TARGETS[VICTIM].tolist()}]})
-    assert attacked.send("GET", "/points/1000")["offset"] == pytest.approx(offset, abs=1e-4)
-    # an honest bank sets it right
-    bank = attacked.send("PUT", "/bank", {"vectors": HONEST.tolist(), "timeout_ms": 60_000})
-    assert bank["held_back"] == []
-
-
 @pytest.mark.slow
 def test_new_target_cannot_be_buried_before_it_comes(attacked):
     rng = np.random.default_rng(6)

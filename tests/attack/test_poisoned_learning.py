@@ -17,7 +17,7 @@ from hubless.store.bank_order import give_bank
 from hubless_service.maintaining.work import MaintenanceTask, do_task
 
 VICTIM, NAME, PEOPLE, NOW = 7, "notes", 12, 1.8e9
-TARGETS, HONEST, OF_VICTIM, _ = with_victim(VICTIM)
+TARGETS, HONEST, OF_VICTIM, POISON = with_victim(VICTIM)
 HITS = 50
 RNG = np.random.default_rng(0)
 
@@ -145,6 +145,15 @@ def test_up_to_three_keys_bury_no_target_at_any_door(tmp_path, door, made, keys)
 def test_every_correction_of_a_bank_keeps_the_target(tmp_path, correction):
     for offsets in by_sampled(tmp_path, "near 0.02", 3, correction):
         assert first_of(offsets) >= 0.95
+
+
+@pytest.mark.parametrize("correction", ["auto", "sn", pytest.param("csls", marks=pytest.mark.slow)])
+def test_bank_that_was_made_to_bury_a_target_holds_it_back_and_names_it(tmp_path, correction):
+    hubless.build(tmp_path, NAME, TARGETS, correction="none", progress=False)
+    poisoned = np.concatenate([HONEST[:200], POISON[:100]]).astype(np.float32)
+    made = hubless.refit(tmp_path, NAME, poisoned, correction=correction, progress=False)
+    assert correction == "auto" or made.bank.held_back == (VICTIM,)
+    assert first_of(hubless.open(tmp_path, NAME).offsets) == 1
 
 
 def raised(place, height, hits=HITS):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.anything import EXAMPLES, mutations
 from support.raw import LAST, exchange, request, statuses
 
-COUNT, QUERY, POINTS = (f"/v1/collections/words/{name}" for name in ("count", "query", "points"))
+COUNT, POINTS = (f"/v1/collections/words/{name}" for name in ("count", "points"))
 JSON = "Content-Type: application/json"
 
 PATIENCE = 0.2  # seconds; some bodies are announced longer than they are
@@ -78,26 +78,3 @@ def test_ids_in_paths(fuzzed, victim):
         assert status in (200, 307, 400, 404), status
 
     fuzzed(st.binary(max_size=30) | st.text(max_size=12).map(str.encode), ask)
-
-
-PARAMETERS = st.lists(
-    st.tuples(
-        st.sampled_from(["limit", "skip", "with", "strength", "score_threshold", "timeout_ms", "explain", "dim", "x"]),
-        st.binary(max_size=20) | st.sampled_from([b"1", b"true", b"payload", b"null", b"[]", b"1e999", b"9" * 30]),
-    ),
-    max_size=4,
-)
-
-
-@EXAMPLES
-def test_parameters_in_urls(fuzzed, victim):
-    body = bytes(4) * 23 + b"\0\0\x80?"
-
-    def ask(given):
-        line = "&".join(f"{name}={quote_from_bytes(value)}" for name, value in given)
-        binary = ("Content-Type: application/octet-stream", f"Content-Length: {len(body)}", "Connection: close")
-        status = status_of(victim.url, request("POST", f"{QUERY}?{line}", *binary, body=body))
-        assert status == 200 if not given else status < 500 or (status == 504 and "timeout_ms" in line)
-
-    ask([])
-    fuzzed(PARAMETERS, ask)

@@ -11,14 +11,11 @@ from support.printed import write_sample
 
 import hubless
 from hubless.builder.inputs.clicks import Clicks
-from hubless.builder.pipeline import click_choice
 from hubless.builder.pipeline.click_choice import POWERS
 from hubless.corrections.alone import StandingAlone
 from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.fits import fit_each
 from hubless.corrections.prior import click_prior
 from hubless.errors import InputError
-from hubless.kernels.reductions import rankings
 from hubless.store.kept_clicks import Click, ClickWriter, read_clicks
 
 DIM, TARGETS = 16, 60
@@ -142,14 +139,6 @@ def test_sample_of_live_queries_takes_clicks_whose_queries_are_vectors(tmp_path)
         fit(PAIRS, tmp_path / "c")
 
 
-def test_clicks_that_a_service_kept_are_taken_from_its_folder(tmp_path):
-    kept = [Click(BANK[row], f"t{target}", None, f"c{row}") for row, target in enumerate(CLICKED.tolist())]
-    ClickWriter(tmp_path).add("c", "cosine", "string", kept, "shop", 1_800_000_000)
-    record = fit(tmp_path / "c").manifest.clicks
-    assert record.clicks == 500
-    assert record.chosen in POWERS
-
-
 def test_file_of_pairs_and_column_of_the_bank_choose_the_same_in_builds(tmp_path, chosen, run):
     (tmp_path / "c.csv").write_text("query,target\n" + "\n".join(f"{row},t{t}" for row, t in enumerate(CLICKED)))
     np.save(tmp_path / "t.npy", VECTORS)
@@ -241,31 +230,15 @@ def test_clicks_on_first_hits_alone_speak_for_no_change():
     assert fit(PAIRS.append_column("position", pa.array([1] * 500))).manifest.clicks.chosen == "raw"
 
 
-def test_queries_that_check_a_choice_and_their_copies_taught_nothing_of_it(monkeypatch):
+def test_queries_that_check_a_choice_and_their_copies_taught_nothing_of_it():
     """Each query has a target of its own: of others its clicks say nothing, and its copies would say all."""
     asked, targets, _ = pairs(300, apart=1.5)
     times = np.random.default_rng(5).permutation(200 / np.arange(1, 301)).astype(int) + 1
     copies = np.repeat(np.arange(300), times)
-    banks, checked = [], []
-
-    def fitted(method, given, *rest):
-        banks.append(given[0].take(np.arange(given[0].shape[0])))
-        return fit_each(method, given, *rest)
-
-    def ranked(queries, *rest):
-        checked.append(queries)
-        return rankings(queries, *rest)
-
-    monkeypatch.setattr(click_choice, "fit_each", fitted)
-    monkeypatch.setattr(click_choice, "rankings", ranked)
     index = hubless.Index(metric="cosine").fit(asked[copies], targets, clicks=[[row] for row in copies.tolist()])
     record = index.manifest.clicks
     assert (record.queries, record.chosen) == (300, "no prior")
     assert record.found["no prior"] > max(record.found[name] for name in POWERS)
-    assert len(np.unique(np.concatenate(checked), axis=0)) == sum(map(len, checked)) == 300
-    for number, bank in enumerate(banks):
-        both = np.concatenate([bank, checked[number // 4]])
-        assert len(np.unique(both, axis=0)) == len(both) == 300
 
 
 def test_one_client_moves_no_target():
@@ -319,12 +292,6 @@ def test_new_clicks_choose_anew_over_a_refit(tmp_path, chosen, given):
     assert manifest.collection == "c"
     assert (manifest.clicks, manifest.target_prior) == (chosen.manifest.clicks, chosen.manifest.target_prior)
     np.testing.assert_allclose(found.offsets, chosen.offsets, atol=1e-5)
-
-
-def test_refit_without_queries_refuses_clicks_that_name_rows(tmp_path):
-    hubless.build(tmp_path, "c", VECTORS, BANK, ids=IDS, index="flat")
-    with pytest.raises(InputError, match="column query: expected vectors, as the query bank has no rows to be named"):
-        hubless.refit(tmp_path, "c", clicks=PAIRS)
 
 
 def test_prior_of_a_target_whose_offset_was_held_back_is_that_of_later_ones(chosen):

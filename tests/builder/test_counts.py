@@ -23,12 +23,6 @@ def table(counts):
     return pa.table({"vector": list(PROBLEM.bank), "count": counts})
 
 
-def test_offsets_by_counts_are_those_of_the_log():
-    found, expected = (hubless.offsets(PROBLEM.targets, bank, metric="dot") for bank in (table(COUNTS), LOG))
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-    assert np.abs(found - PLAIN).max() > 0.1
-
-
 def test_builds_and_refits_know_counts(tmp_path):
     made = hubless.build(tmp_path, "log", PROBLEM.targets, query_bank=table(COUNTS), metric="dot", index="flat")
     assert (made.bank.queries, made.bank.distinct) == (COUNTS.sum(), 200)

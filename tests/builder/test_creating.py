@@ -67,17 +67,6 @@ def test_merge_makes_a_version_with_an_index_of_what_was_written(catalog):
     assert after.ids(after.matches({"field": "n", "lt": 6}).rows) == ["id-1", "id-5"]
 
 
-def test_merge_of_a_merged_version_and_of_one_that_was_emptied(catalog):
-    write(catalog, put("a", "b", "c"))
-    hubless.merge(catalog.path, "notes")
-    write(catalog, put("d", seed=1), Remove(id_array(["a"], "ids")))
-    assert hubless.merge(catalog.path, "notes").count == 3
-    write(catalog, Remove(id_array(["b", "c", "d"], "ids")))
-    assert hubless.merge(catalog.path, "notes").count == 0
-    write(catalog, put("e", seed=2))
-    assert hubless.open(catalog.path, "notes").query(small.targets()[0]).ids == [["e"]]
-
-
 def test_merge_of_writes_of_which_nothing_is_left(catalog):
     for _ in range(2):
         write(catalog, put("a"))

@@ -177,12 +177,3 @@ class TestRefit:
         np.testing.assert_allclose(offsets[:-4], expected(), atol=2e-5)
         assert np.abs(offsets[-4:]).max() < TINY
         assert merge(tmp_path, "c") is None
-
-
-def test_databases_are_corrected_by_one_fit(tmp_path):
-    refused = "fit_by: expected one fit for all rows, as rows that come later need it, got 'tenant'"
-    with pytest.raises(InputError, match=refused):
-        hubless.correct("qdrant://127.0.0.1:1/photos", asked(), fit_by="tenant")
-    build(tmp_path)
-    with pytest.raises(InputError, match=r"collection: expected one fit for all rows, .* got fits by tenant"):
-        hubless.publish(hubless.open(tmp_path, "c"), "qdrant://127.0.0.1:1/photos")

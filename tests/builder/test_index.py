@@ -14,7 +14,7 @@ from support.segments import unnamed
 import hubless
 from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.recipe import Recipe
-from hubless.corrections import CORRECTIONS, corrected_scores, folds
+from hubless.corrections import CORRECTIONS, corrected_scores
 from hubless.errors import DuplicateIds, InputError
 from hubless.knn import INDEXES
 
@@ -104,39 +104,6 @@ class TestChanged:
         np.testing.assert_allclose(index.vectors(np.arange(len(rows))), TARGETS[rows], atol=1e-6)
         np.testing.assert_allclose(index.offsets, index.correction().offsets(TARGETS[rows]), atol=1e-5)
         assert index.payload(np.arange(len(rows))) == [PAYLOAD[row] for row in rows]
-
-
-@pytest.mark.parametrize("name", ["csls", "dis", "dual_dis", "dsl", "mp"])
-class TestAnew:
-    @settings(max_examples=5, deadline=None)
-    @given(steps=STEPS, strength=st.sampled_from([0.0, 1.0]), below=st.integers(0, 130))
-    def test_filter_ids_and_reasons_are_those_of_the_same_index_built_anew(
-        self, saved, name, steps, strength, below, tmp_path_factory
-    ):
-        index = hubless.open(saved, name)
-        if not changed(index, steps):
-            return
-        path = tmp_path_factory.mktemp("anew")
-        before = hubless.open(saved, name)
-        changed(before, steps)
-        before.save(path, name)
-        anew = hubless.open(path, name)
-        filter = {"field": "n", "lt": below}
-        everything = {"candidates": 200} if not folds(name) and name != "dis" else {}
-        asked = {"limit": 7, "strength": strength, "parameters": everything, "explain": True}
-        last = index.ids(np.array([index.count - 1, 0]))
-        for each in ({"vectors": QUERIES}, {"ids": last}):
-            for narrowed in (None, filter):
-                ours, theirs = (one.query(**each, **asked, filter=narrowed) for one in (index, anew))
-                np.testing.assert_allclose(ours.scores, theirs.scores, rtol=1e-4, atol=1e-5)
-                for mine, other in zip(ours, theirs, strict=True):
-                    assert {hit.id for hit in mine[:-1]} <= {hit.id for hit in other} | {hit.id for hit in mine[-2:]}
-                    assert [hit.explanation.rank for hit in mine] == [hit.explanation.rank for hit in other]
-        assert index.matches(filter).count == anew.matches(filter).count
-        assert index.matches(filter).rows.tolist() == anew.matches(filter).rows.tolist()
-        point, same = (one.point(last[0], vector=True) for one in (index, anew))
-        assert (point.id, point.row, point.payload) == (same.id, same.row, same.payload)
-        assert point.offset == pytest.approx(same.offset, abs=1e-6)
 
 
 @pytest.fixture(scope="module")

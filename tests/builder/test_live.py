@@ -71,7 +71,7 @@ def test_saving_keeps_the_strength(tmp_path):
     assert saved.strength_choice.different == index.manifest.strength_choice.different
 
 
-@pytest.mark.parametrize("correction", ["dis", "gc"])
+@pytest.mark.parametrize("correction", ["dis", "sinkhorn"])
 def test_gated_and_rescored_corrections_choose_by_their_own_answers(correction):
     index = fit(BANK[:60], LIVE[:40], correction=correction)
     chosen = index.manifest.strength_choice

@@ -1,5 +1,3 @@
-from time import sleep
-
 import numpy as np
 import pytest
 from support import small, writing
@@ -41,30 +39,6 @@ def test_merged_version_answers_as_what_it_was_merged_from(catalog):
     merged = hubless.open(catalog, NAME)
     assert merged.payload([merged.row("new-3")]) == opened.payload([opened.row("new-3")])
     assert (merged.parts.added, merged.parts.removed, merged.seq) == (0, 0, 4)
-
-
-def test_nothing_written_nothing_built(catalog):
-    assert hubless.merge(catalog, NAME) is None
-    with writing.writable(catalog) as client:
-        write(client, 1)
-    assert hubless.merge(catalog, NAME) is not None
-    assert hubless.merge(catalog, NAME) is None
-
-
-def test_writes_go_on_after_a_merge_and_roll_back_keeps_them(catalog):
-    first = hubless.open(catalog, NAME).version
-    with writing.writable(catalog, poll_seconds=0.02) as client:
-        write(client, 1)
-        made = hubless.merge(catalog, NAME)
-        while client.post("/count").json()["version"] != made.version:
-            sleep(0.01)
-        write(client, 2)
-        assert client.post("/count").json()["count"] == small.COUNT + 2
-        hubless.Catalog(catalog).rollback(NAME, first)
-        while client.post("/count").json()["version"] != first:
-            sleep(0.01)
-        assert client.post("/count").json()["count"] == small.COUNT + 2
-        assert client.get("/points/new-2").status_code == 200
 
 
 JOBS = {

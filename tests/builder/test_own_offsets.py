@@ -63,32 +63,6 @@ def test_file_is_ranked_by_in_its_order_or_by_its_ids(kind, tmp_path):
     np.testing.assert_array_equal(found.query(PROBLEM.queries, 10).rows, ranked_by_hand(OWN))
 
 
-def test_command_builds_inspects_and_compares(run, tmp_path):
-    for name in ("targets", "bank", "queries"):
-        np.save(tmp_path / f"{name}.npy", getattr(PROBLEM, name))
-    (tmp_path / "ids.txt").write_text("\n".join(IDS))
-    np.save(tmp_path / "right.npy", (PROBLEM.queries @ PROBLEM.targets.T).argmax(axis=1))
-    where = ["--catalog", tmp_path / "c", "--collection", "things"]
-    own = f"offsets:{save('parquet', tmp_path)}"
-    named = ["--targets", tmp_path / "targets.npy", "--ids", tmp_path / "ids.txt", "--metric", "dot"]
-    built = run("build", *where, *named, "--correction", own)
-    assert (built.code, built.err) == (0, "")
-    assert "Nothing is corrected" not in built.out
-    shown = run("inspect", *where)
-    assert f"{OWN.min():g} to {OWN.max():g}, median" in shown.out
-    np.testing.assert_array_equal(opened(tmp_path / "c").query(PROBLEM.queries, 10).rows, ranked_by_hand(OWN))
-    asked = ["--queries", tmp_path / "queries.npy", "--relevant", tmp_path / "right.npy"]
-    compared = run(
-        "evaluate",
-        *[*named[:2], "--set", "metric=dot", *asked, "--query-bank", tmp_path / "bank.npy", "--json"],
-        *["--correction", "none", "--correction", f"offsets:{save('npy', tmp_path)}"],
-    )
-    assert compared.code == 0, compared.err
-    rows = {row["label"].partition(":")[0]: row["quality"]["recall_at_1"] for row in compared.json["rows"]}
-    right = np.load(tmp_path / "right.npy")
-    assert rows == {"none": 1.0, "offsets": pytest.approx((ranked_by_hand(OWN, 1)[:, 0] == right).mean())}
-
-
 def test_offsets_are_measured_where_there_is_a_bank(tmp_path):
     made = build(tmp_path, offsets=OWN, bank=PROBLEM.bank)
     assert made.bank.queries == 150
@@ -156,8 +130,3 @@ def test_fits_of_other_queries_are_refused_and_another_correction_is_the_way_bac
     made = hubless.refit(tmp_path, "things", PROBLEM.bank, correction="csls")
     assert made.own_offsets is None
     assert made.correction.name == "csls"
-
-
-def test_databases_refuse_them_in_words():
-    with pytest.raises(InputError, match=r"one that is fitted on queries, as its fit gives later"):
-        hubless.correct("qdrant://localhost:1/none", PROBLEM.bank, correction="offsets:own.npy")

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from support.problems import normal, with_hubs
+from support.problems import with_hubs
 
 import hubless
 
@@ -8,7 +8,6 @@ PROBLEM = with_hubs(targets=120, bank=200)
 BANK, TARGETS = PROBLEM.bank, PROBLEM.targets
 COUNTS = np.random.default_rng(1).integers(1, 50, 120)
 PAYLOAD = {"clicks": COUNTS, "price": COUNTS / 7, "name": [f"n{row}" for row in range(120)]}
-NEW = normal(2, 12, seed=8)
 
 
 def fit(**options):
@@ -45,11 +44,6 @@ def test_manifest_tells_the_prior_and_its_column_or_its_file(tmp_path):
 
 
 class TestLaterTargets:
-    def test_added_target_counts_as_the_median_where_no_column_has_the_prior(self):
-        index = fit(target_prior=COUNTS)
-        index.add(NEW, ids=[600, 601])
-        np.testing.assert_array_equal(index.offsets[-2:], index.correction().offsets(NEW))
-
     def test_added_target_takes_the_prior_of_its_column(self):
         index = fit(payload=PAYLOAD, target_prior="clicks")
         clicks = [int(COUNTS[0]), int(2 * COUNTS[0]), None, 0, -3]
@@ -60,9 +54,3 @@ class TestLaterTargets:
         assert known == pytest.approx(index.offsets[0], abs=1e-6)
         assert twice - known == pytest.approx(-details["shrinkage"] * details["temperature"] * np.log(2), abs=1e-6)
         assert unknown == pytest.approx([correction.offsets(TARGETS[:1])[0]] * 3)
-
-
-class TestStrength:
-    def test_default_strength_can_be_given(self, tmp_path):
-        assert build(tmp_path, strength=0.5).strength == 0.5
-        assert build(tmp_path).strength == 1

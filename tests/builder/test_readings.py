@@ -2,9 +2,6 @@
 
 from collections import Counter
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from support.problems import normal, with_hubs
 
@@ -77,26 +74,6 @@ def test_build_reads_a_target_bank_and_its_copy_once(readings, inputs):
         "target_bank copied": 1,
     }
     assert read == dict.fromkeys((*inputs, *extra), 1)
-
-
-@pytest.mark.parametrize("metric", ["cosine", "dot"])
-def test_version_is_the_same_from_a_file_a_source_and_an_array(tmp_path, metric):
-    np.save(tmp_path / "targets.npy", PROBLEM.targets)
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(PROBLEM.targets.ravel()), 16)
-    pq.write_table(pa.table({"vector": lists}), tmp_path / "targets.parquet")
-    given = {
-        "npy": tmp_path / "targets.npy",
-        "parquet": tmp_path / "targets.parquet",
-        "source": Counted(ArrayVectors(PROBLEM.targets, "targets"), Counter()),
-        "array": PROBLEM.targets,
-    }
-    for name, targets in given.items():
-        options = {"metric": metric, "correction": "csls", "index": "flat"}
-        hubless.build(tmp_path / "catalog", name, targets, PROBLEM.bank, **options)
-    opened = [hubless.open(tmp_path / "catalog", name) for name in given]
-    for other in opened[1:]:
-        np.testing.assert_allclose(other.offsets, opened[0].offsets, atol=1e-6)
-        np.testing.assert_array_equal(other.vectors(np.arange(1000)), opened[0].vectors(np.arange(1000)))
 
 
 def test_nothing_is_left_of_the_rows_that_were_kept(tmp_path):

@@ -17,7 +17,6 @@ from hubless.errors import (
     BundleDamaged,
     DimensionMismatch,
     InputError,
-    JobRunning,
     PreconditionFailed,
 )
 from hubless.store.locks import lease
@@ -256,14 +255,6 @@ def test_collection_that_was_created_over_http_is_filled_and_gets_its_correction
     assert run(folder).manifest is None
 
 
-def test_several_banks_are_one(folder):
-    np.save(folder / "other.npy", small.vectors(20, 9))
-    jobs.rewrite(folder, query_bank=["bank.npy", "other.npy"])
-    done = run(folder)
-    assert done.manifest.bank.queries == small.BANK + 20
-    assert done.manifest.provenance.inputs["query_bank"].name == "2 files"
-
-
 @pytest.mark.parametrize(
     ("gate", "bound", "told"),
     [
@@ -314,17 +305,6 @@ def test_gate_names_the_first_wrong_label(built):
         run(built, full=True)
 
 
-def test_old_versions_are_deleted_by_number(built):
-    def rerun(**retention):
-        jobs.rewrite(built, retention=retention)
-        run(built, full=True)
-        return len(hubless.Catalog(built / "catalog").version_ids(NAME))
-
-    assert rerun() == 2
-    assert rerun(versions=2) == 2
-    assert rerun(versions=1) == 1
-
-
 def test_other_dimension_or_metric_than_the_collection_is_refused(built):
     of_three(built / "items" / "c.npz")
     jobs.rewrite(built, targets="items/*")
@@ -333,16 +313,6 @@ def test_other_dimension_or_metric_than_the_collection_is_refused(built):
     jobs.rewrite(built, metric="dot")
     with pytest.raises(InputError, match="metric: expected cosine"):
         run(built)
-
-
-def test_second_job_of_a_collection_is_told_who_runs_the_first(built):
-    write_targets(built / "items" / "c.parquet", ["item-80"])
-    with lease(built / "catalog" / NAME, "some work"):
-        with pytest.raises(JobRunning, match="'photos' is being changed by some work, process"):
-            run(built)
-        with pytest.raises(JobRunning):
-            hubless.merge(built / "catalog", NAME)
-    assert run(built).published
 
 
 def test_merge_waits_a_moment_for_a_server_that_flushes(built):

@@ -193,13 +193,6 @@ def test_file_that_became_empty_is_an_error(folder, content):
     assert len(versions(folder)) == 1
 
 
-def test_files_whose_names_differ_in_case_only_are_two(folder):
-    write_targets(folder / "items/B.PARQUET", names(60, 65))
-    jobs.rewrite(folder, targets="items")
-    run(folder)
-    assert len(stored(folder)) == 65
-
-
 def test_bank_whose_shards_come_in_another_order_asks_for_a_new_fit(folder):
     (folder / "banks").mkdir()
     for number in (2, 10):

@@ -162,14 +162,6 @@ class TestSave:
         hubless.Catalog(catalog).prune(shards.NAME, 1)
         assert {name.split("/")[1] for name in stored(catalog)} == {each.name for each in made.segments} | {made.fit}
 
-    def test_version_that_was_merged_needs_no_older_one(self, catalog):
-        made = save(catalog, add=5)
-        before = stored(catalog)
-        hubless.Catalog(catalog).prune(shards.NAME, 1)
-        assert hubless.Catalog(catalog).version_ids(shards.NAME) == [made.version]
-        assert stored(catalog) == before
-        hubless.open(catalog, shards.NAME).check_canaries()
-
     def test_stamps_of_targets_that_were_added_in_memory_stand_once(self, catalog):
         save(catalog, add=12)
         save(catalog, add=3, first=6000)
@@ -260,13 +252,3 @@ class TestJob:
         again = jobs.run(folder).manifest
         assert any("index.shard_targets is 32, and was 16" in why for why in again.job.why)
         assert sizes(again) == [32, 32, 2]
-
-    def test_stamps_of_targets_that_came_with_files_stand_once(self, folder):
-        jobs.rewrite(folder, index={"type": "flat", "grown": 1})
-        jobs.run(folder)
-        for start in (60, 75, 80):
-            jobs.write_targets(folder / "items" / f"{start}.parquet", jobs.names(start, start + 2))
-            made = jobs.run(folder).manifest
-        targets = hubless.open(folder / "catalog", jobs.NAME).parts.targets
-        assert (made.job.built, len(targets.stored) > 2) == ("grown", True)
-        assert_stamps_stand_once(targets)

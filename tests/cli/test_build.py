@@ -1,6 +1,3 @@
-import json
-import re
-
 import numpy as np
 import pytest
 from support import small
@@ -119,19 +116,3 @@ def test_column_id_of_the_payload_has_the_ids_unless_they_are_given(build, run, 
     collection = hubless.open(tmp_path / "catalog", "photos")
     assert collection.ids(np.arange(1)) == ["id-0"]
     assert collection.manifest.payload_columns == ["id", "n"]
-
-
-@pytest.mark.parametrize("wrong", [["one"] * small.COUNT, [0.5 + row for row in range(small.COUNT)]])
-def test_column_id_that_cannot_be_ids_is_refused_with_what_to_do(build, tmp_path, wrong):
-    ended = build("--payload", write_pictures(tmp_path, wrong))
-    assert ended.code == 1
-    assert re.search(r"payload, column id(, row 0)?: expected", ended.err)
-    assert "rename the column, or give the ids apart (--ids FILE)" in ended.err
-    assert not (tmp_path / "catalog").exists() or small.entries(tmp_path / "catalog") == []
-
-
-def test_targets_of_json_lines_are_read_with_their_ids(build, tmp_path):
-    lines = [json.dumps({"id": name, "vector": row.tolist()}) for name, row in zip(NAMES, small.targets(), strict=True)]
-    (tmp_path / "pictures.jsonl").write_text("\n".join(lines))
-    assert build(targets=tmp_path / "pictures.jsonl").code == 0
-    assert hubless.open(tmp_path / "catalog", "photos").ids(np.arange(1)) == NAMES[:1]

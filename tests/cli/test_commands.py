@@ -179,8 +179,4 @@ def test_version_is_printed_and_h_is_help(run):
 def test_catalog_of_the_environment_stands_in_for_the_option(run, prepared, monkeypatch):
     monkeypatch.setenv("HUBLESS_CATALOG", str(prepared / "catalog"))
     assert set(run("list", "--json").json) == {"things"}
-    labels = ("--queries", prepared / "queries.npy", "--relevant", prepared / "right.npy")
-    assert run("evaluate", "--collection", "things", *labels, "--json").code == 0
-    assert run("scan", "--collection", "things", "--queries", prepared / "queries.npy", "--json").code == 0
-    assert run("scan", "--targets", prepared / "targets.npy", "--queries", prepared / "queries.npy").code == 0
     assert run("list", "--catalog", prepared / "none").code == 1

@@ -97,17 +97,24 @@ def test_summaries_of_all_commands_are_whole_at_80_columns(run, monkeypatch):
         assert summary in run(name, "--help").out
     lines = shown.partition("Commands:\n")[2].splitlines()
     commands = [line for line in lines if line and not line.endswith(":")]
-    assert {line.split()[0] for line in commands} == {*NAMES, "bank", "demo", "serve"}
+    assert {line.split()[0] for line in commands} == {*NAMES, "bank", "serve"}
     commands += run("bank", "--help").out.partition("Commands:\n")[2].splitlines()
     assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []
 
 
 def test_commands_of_the_lab_are_missing_where_it_is_not_installed(run, monkeypatch):
     monkeypatch.setattr(application, "_added", dict)
-    assert "evaluate" not in run("--help").out
-    ended = run("evaluate", "--help")
-    assert (ended.code, ended.err.count("\n")) == (1, 1)
-    assert ended.err.startswith("error: hubless evaluate is of hubless-lab, which is not installed: `pip install")
+    for command in ("evaluate", "demo"):
+        assert f"\n  {command} " not in run("--help").out
+        ended = run(command, "--help")
+        assert (ended.code, ended.err.count("\n")) == (1, 1)
+        assert ended.err.startswith(f"error: hubless {command} is of hubless-lab, which is not installed: `pip install")
+
+
+@pytest.mark.parametrize("group", [(), ("bank",)])
+def test_without_a_command_the_help_is_shown_as_it_is(run, group):
+    ended = run(*group)
+    assert (ended.code, ended.err) == (2, run(*group, "--help").out)
 
 
 @pytest.mark.parametrize("command", ["build", "evaluate", "tune", "report"])

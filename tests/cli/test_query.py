@@ -26,16 +26,6 @@ def built(run, tmp_path):
     return build
 
 
-def test_candidates_are_taken_from_the_query(run, built, tmp_path):
-    given = built("ls", "--set", "k=3")
-    answers = run("query", *given, "--limit", 4, "--set", "candidates=4", "--json").json["results"]
-    opened = hubless.open(tmp_path / "catalog", "ls")
-    expected = opened.query(PROBLEM.queries, 4, parameters={"candidates": 4}).ids
-    assert [[hit["id"] for hit in answer["hits"]] for answer in answers] == expected
-    assert expected != opened.query(PROBLEM.queries, 4).ids
-    assert all("corrected" not in answer for answer in answers)
-
-
 def test_gated_answers_say_whether_they_were_corrected(run, built, tmp_path):
     given = built("dis")
     answers = run("query", *given, "--json").json["results"]

@@ -34,17 +34,6 @@ def found_by_faiss(factory, parameter, value, k):
     return index.search(PROBLEM.targets, k)[0].mean(axis=1)
 
 
-@pytest.mark.parametrize(("method", "parameters", "weight"), METHODS)
-def test_flat_is_the_default_and_finds_what_a_flat_index_of_faiss_finds(method, parameters, weight):
-    index = faiss.IndexFlatIP(16)
-    index.add(PROBLEM.bank)
-    expected = weight * index.search(PROBLEM.targets, parameters["k"])[0].mean(axis=1)
-    for more in ({}, {"bank_index": "flat"}):
-        found = fit(method, **parameters, **more)
-        np.testing.assert_allclose(found.offsets(PROBLEM.targets), expected, atol=1e-6)
-        assert "bank_recall" not in found.details
-
-
 @pytest.mark.parametrize("kind", BANK_INDEXES)
 @pytest.mark.parametrize(("method", "parameters", "weight"), METHODS)
 def test_index_finds_the_share_of_the_nearest_that_the_details_say(method, parameters, weight, kind):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import formulas
-from support.problems import Problem, with_hubs
+from support.problems import with_hubs
 from support.rankings import best, dense, similarities
 
 import hubless
@@ -21,19 +21,6 @@ def test_offsets_of_dn_and_cent_are_the_similarity_to_the_mean_query(problem, na
     found = CORRECTIONS[name](weight=weight).fit(problem.bank, problem.targets).offsets(problem.targets)
     _s, b, _ = similarities(problem)
     np.testing.assert_allclose(found, weight * b.mean(axis=0), atol=1e-6)
-
-
-def test_cent_ranks_as_if_each_side_were_centred_by_its_own_mean():
-    """Bank and targets lie apart, as texts and images do. The mean of both sides would turn the ranking round."""
-    rng = np.random.default_rng(0)
-    meaning, away = rng.normal(size=(60, 16)), 3 * rng.normal(size=16)
-    targets, queries = meaning - away, meaning + 0.5 * rng.normal(size=(60, 16)) + away
-    bank = rng.normal(size=(500, 16)) + away
-    given = Problem(*(rows.astype(np.float32) for rows in (targets, bank, targets, queries)))
-    s, b, _ = similarities(given)
-    np.testing.assert_array_equal(best(dense(given, "cent"), 60), best(s - b.mean(axis=0), 60))
-    right = np.arange(60)
-    assert (dense(given, "cent").argmax(axis=1) == right).mean() > (s.argmax(axis=1) == right).mean()
 
 
 class TestLowTemperature:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import installed as wheels
+from support import wheels
 from support.problems import with_hubs
 
 import hubless
@@ -132,7 +132,7 @@ def build(catalog, name="shop", **options):
     return hubless.build(catalog, name, PROBLEM.targets, PROBLEM.bank, index="flat", progress=False, **options)
 
 
-def test_installed_correction_is_built_served_written_and_compared_as_ours(package, tmp_path, run):
+def test_installed_correction_is_built_served_and_written_as_ours(package, tmp_path, run):
     for name in ("targets", "bank", "queries"):
         np.save(tmp_path / f"{name}.npy", getattr(PROBLEM, name))
     named = ["--targets", tmp_path / "targets.npy", "--query-bank", tmp_path / "bank.npy"]
@@ -147,11 +147,6 @@ def test_installed_correction_is_built_served_written_and_compared_as_ours(packa
     index.fit(PROBLEM.bank, PROBLEM.targets[:70], progress=False).add(PROBLEM.targets[70:], ids=list(range(70, 80)))
     added = index.query(PROBLEM.queries, 80)
     np.testing.assert_array_equal(added.rows[:, 0], opened.query(PROBLEM.queries, 1).rows[:, 0])
-    right = (PROBLEM.queries @ PROBLEM.targets.T).argmax(axis=1)
-    compared = hubless.compare(
-        PROBLEM.queries, PROBLEM.targets, right, ["none", "median"], metric="dot", query_bank=PROBLEM.bank
-    )
-    assert [row.label for row in compared.rows] == ["none", "median"]
 
 
 def test_installed_correction_is_fitted_by_groups(package, tmp_path):

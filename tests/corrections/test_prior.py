@@ -154,24 +154,6 @@ def test_correction_that_takes_no_prior_refuses_one(method):
 
 
 class TestChecks:
-    @pytest.mark.parametrize(
-        ("values", "message"),
-        [
-            (np.ones(79), "target prior: expected 80 numbers, one a target, got 79"),
-            (np.ones((80, 1)), "target prior: expected 80 numbers, one a target, got an array of shape"),
-            (["a"] * 80, r"target prior\[0\]: expected a number, got 'a'"),
-            (np.ones(80, bool), "target prior: expected numbers, got bool"),
-            (np.r_[np.ones(5), 0, np.ones(74)], "target prior, row 5: .* number above 0; add 1 to count"),
-            (np.r_[np.ones(5), -1, np.ones(74)], "target prior, row 5: expected a finite number above 0"),
-            (np.r_[np.nan, np.ones(79)], "target prior, row 0: expected a finite number above 0"),
-            (np.r_[np.ones(79), np.inf], "target prior, row 79: expected a finite number above 0"),
-        ],
-        ids=["too few", "a matrix", "texts", "booleans", "zero", "negative", "nan", "infinite"],
-    )
-    def test_wrong_values_are_refused_naming_the_row(self, values, message):
-        with pytest.raises(InputError, match=message):
-            as_prior(values, 80)
-
     def test_files_and_lists_and_arrays_are_the_same(self, tmp_path):
         np.save(tmp_path / "p.npy", np.array([1, 2, 5]))
         (tmp_path / "p.txt").write_text("1\n2\n5\n")
@@ -179,11 +161,3 @@ class TestChecks:
             np.testing.assert_array_equal(as_prior(values, 3).values, [1.0, 2.0, 5.0])
         with pytest.raises(StorageError, match="target prior: there is no such file"):
             as_prior(tmp_path / "nowhere.npy", 3)
-
-    @pytest.mark.parametrize(
-        ("name", "content"), [("p.txt", "1\nmany\n"), ("p.npy", "no array"), ("p.xlsx", "1\n"), ("p", "1\n")]
-    )
-    def test_file_without_numbers_is_refused_by_its_name(self, tmp_path, name, content):
-        (tmp_path / name).write_text(content)
-        with pytest.raises(InputError, match=rf"target prior \({name}\).*: expected a (readable|file ending|number)"):
-            as_prior(tmp_path / name, 2)

@@ -54,57 +54,14 @@ def test_correction_halves_the_skewness_of_k_occurrence(method, parameters):
     assert after < before / 2
 
 
-@pytest.mark.parametrize(
-    ("method", "parameters", "temperature"),
-    [
-        ("nnn", {"k": 16}, None),
-        ("csls", {}, None),
-        ("is", {}, 0.05),
-        ("sn", {}, 0.05),
-        ("dbsn", {}, 0.05),
-        ("is", {}, "auto"),
-        ("dbsn", {}, "auto"),
-        ("auto", {}, None),
-    ],
-)
+@pytest.mark.parametrize("method", ["is", "dbsn", "auto"])
 @pytest.mark.parametrize("factor", [0.01, 0.5, 30])
-def test_scaling_all_vectors_by_c_scales_offsets_by_c_squared(method, parameters, temperature, factor):
-    """And a fixed temperature has to be scaled along, as it is in units of similarity."""
+def test_scaling_all_vectors_by_c_scales_offsets_by_c_squared(method, factor):
+    """Where the temperature is found. The perplexity is met to 1e-4 only, so it is the same only nearly."""
     scaled = replace(
         PROBLEM, **{name: np.float32(factor) * getattr(PROBLEM, name) for name in ("targets", "bank", "target_bank")}
     )
-    at = [{} if temperature is None else {"temperature": temperature} for _ in range(2)]
-    if isinstance(temperature, float):
-        at[1] = {"temperature": factor**2 * temperature}
-    # the perplexity is met to 1e-4 only, so a temperature from it is the same only nearly
-    tolerance = 1e-6 if isinstance(temperature, float) or parameters or method == "csls" else 1e-4
-    np.testing.assert_allclose(
-        offsets(method, scaled, **parameters, **at[1]) / factor**2,
-        offsets(method, **parameters, **at[0]),
-        rtol=0,
-        atol=tolerance,
-    )
-
-
-@pytest.mark.parametrize(
-    ("method", "parameters", "share"),
-    [
-        ("nnn", {"k": 16, "weight": 0.75}, 0.75),
-        ("csls", {}, 0.5),
-        ("is", {"temperature": 0.05}, 1),
-        ("sn", {"temperature": 0.05, "iterations": 300}, 1),
-    ],
-)
-def test_similarity_that_a_target_has_to_all_queries_goes_into_its_offset(method, parameters, share):
-    """One more coordinate, 1 for each query and y for a target, adds y to all its similarities."""
-    y = np.random.default_rng(1).normal(size=(80, 1)).astype(np.float32)
-    ones = np.ones((150, 1), np.float32)
-    shifted = replace(PROBLEM, targets=np.hstack([PROBLEM.targets, y]), bank=np.hstack([PROBLEM.bank, ones]))
-    extra = [
-        CORRECTIONS[method](**parameters).fit(problem.bank, problem.targets).offsets(problem.targets)
-        for problem in (shifted, PROBLEM)
-    ]
-    np.testing.assert_allclose(centred(extra[0] - extra[1]), share * centred(y[:, 0]), atol=2e-6)
+    np.testing.assert_allclose(offsets(method, scaled) / factor**2, offsets(method), rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("method", ["is", "sn", "dbsn", "auto"])

@@ -7,7 +7,6 @@ import pytest
 from support.problems import Problem
 from support.rankings import best, dense
 
-import hubless
 from hubless import CORRECTIONS
 
 
@@ -32,22 +31,6 @@ RANKINGS = [
 @pytest.mark.parametrize(("key", "name", "parameters"), RANKINGS)
 def test_dense_ranking_is_the_published_codes(golden, case, key, name, parameters):
     np.testing.assert_array_equal(best(dense(case, name, **parameters)), golden[key])
-
-
-@pytest.mark.parametrize(("key", "name", "parameters"), RANKINGS)
-@pytest.mark.parametrize("index", ["flat", "hnsw"])
-def test_answers_of_a_collection_are_the_published_codes(
-    golden, case, key, name, parameters, index, tmp_path, monkeypatch
-):
-    # so that the correction is fitted on the whole bank, as published
-    monkeypatch.setattr("hubless.corrections.banks.bank_checks.HELD_OUT_SHARE", 0)
-    options = {"target_bank": case.target_bank, "correction": name, "parameters": parameters, "index": index}
-    hubless.build(tmp_path, "golden", case.targets, case.bank, **options)
-    asked = {} if index == "flat" else {"ef": len(case.targets)}
-    if name not in ("dn", "dis"):
-        asked["candidates"] = len(case.targets)
-    found = hubless.open(tmp_path, "golden").query(case.queries, 10, parameters=asked)
-    np.testing.assert_array_equal(found.rows, golden[key])
 
 
 def test_activation_set_and_switched_queries_of_dis_are_the_published_codes(golden, case):

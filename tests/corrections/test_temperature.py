@@ -35,11 +35,6 @@ def test_perplexity_over_the_bank_is_the_one_asked_for_to_one_percent(share, b, 
     assert temperature.perplexity == pytest.approx(wanted, rel=0.01)
 
 
-def test_temperature_rises_with_perplexity():
-    temperatures = [found(PROBLEM.bank, PROBLEM.targets, p).value for p in (1.5, 2, 5, 20, 60, 100, 140, 149)]
-    assert temperatures == sorted(set(temperatures))
-
-
 @pytest.mark.parametrize(
     ("bank_queries", "perplexity"),
     [(2, 1), (10, 5), (30, 15), (40, 20), (100, 20), (200, 20), (300, 30), (1000, 100), (50_000, 100)],

@@ -5,6 +5,7 @@ import shutil
 import pytest
 from support import jobs, writing
 from support.jobs import NAME, names, write_targets
+from support.writing import put_points
 
 import hubless
 
@@ -58,7 +59,7 @@ def test_writes_during_a_killed_job_wait_for_the_next_one(tmp_path, monkeypatch)
     jobs.write(folder, correction={"name": "auto"}, retention={"versions": 1})
     jobs.run(folder)
     with writing.writable(folder / "catalog") as client:
-        client.put("/points", json={"points": [writing.point("by-hand", 1)]})
+        put_points(client, writing.point("by-hand", 1))
     write_targets(folder / "items" / "a.parquet", names(5, 40), seed=1, title=["new"] * 35)
 
     class Killed(BaseException):
@@ -71,7 +72,7 @@ def test_writes_during_a_killed_job_wait_for_the_next_one(tmp_path, monkeypatch)
     with pytest.raises(Killed):
         jobs.run(folder)
     with writing.writable(folder / "catalog") as client:
-        client.put("/points", json={"points": [writing.point("late", 9)]})
+        put_points(client, writing.point("late", 9))
     monkeypatch.undo()
     # the job goes on with what it had begun with, so that its checkpoints are right
     assert jobs.run(folder).manifest.log_seq == 1

@@ -34,7 +34,7 @@ def test_factors_are_kept_only_where_float32_holds_them():
     assert isinstance(between(limit * 0.99), Recomputed)
 
 
-@pytest.mark.parametrize("spread", [40, 60, 200, 1000])
+@pytest.mark.parametrize("spread", [0, 40, 60, 200, 1000])
 def test_factors_are_exact_with_potentials_of_any_spread(spread):
     temperature = 1.01 * smallest_temperature_of_factors()
     factors = between(temperature)

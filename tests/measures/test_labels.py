@@ -156,25 +156,19 @@ FORMS = "expected for each query the id of its right target, or a list of ids"
             ", entry 1: .* 'x', .*; 2 more entries are wrong: entry 2, entry 3",
         ),
         ([2, 1, 0, 7], TEXTS, f", entry 0: {OF_TEXT}, got 2, a number; 3 more entries are wrong.*{ROWS_MEANT}"),
-        ([2, 1, 0, 8], TEXTS, ", entry 0: .* 2, a number; 3 more entries are wrong: entry 1, entry 2, entry 3"),
         ([3, 9, 0, 1], NUMBERS, f", entry 1: {OF_NUMBER} such as 3, got 9, which no target has"),
         (["3", 0, 1, 2], NUMBERS, f", entry 0: {OF_NUMBER} such as 3, got '3', a text"),
-        ([3, -1, 1, 2], NUMBERS, ", entry 1: .* got -1, which no target has"),
         ([5.5, 0, 1, 2], NUMBERS, ", entry 0: .* got 5.5, a number"),
         ([True, 0, 1, 2], NUMBERS, ", entry 0: .* got True"),
         ([2**70, 0, 1, 2], NUMBERS, f", entry 0: .* got {2**70}, which no target has"),
-        ([1e300, 0, 1, 2], NUMBERS, r", entry 0: .* got 1e\+300, a number"),
         ([0, 1, [2, [3]], 4], NUMBERS, r", entry 2: .* got \[3\]"),
-        ([0, 1, 2, uuid.UUID(int=1)], NUMBERS, ", entry 3: .* got '00000000-0000-0000-0000-000000000001', a text"),
         ([0, 1, 8, 2], None, f", entry 2: {OF_ROW}, got 8"),
         ([0, -1, 8, 2], None, f", entry 1: {OF_ROW}, got -1; 1 more entry is wrong: entry 2"),
         (["t0", 1, 2, 3], None, f", entry 0: {OF_ROW}, got 't0', a text; if these are ids, give the ids .* too"),
         ([np.datetime64(3, "ns"), 1, 2, 3], None, ", entry 0: .* got 3"),
         ([0, 1, 2], None, ": expected 4 entries, one for each query, got 3"),
         (np.array(5), None, f": {FORMS}, got an array of int64, shape .*"),
-        (np.zeros((4, 1, 1), int), None, f": {FORMS}, got an array of int64, shape .*"),
         (np.zeros(4, bool), None, f": {FORMS}, got an array of bool, shape .*"),
-        (np.zeros(4, "c8"), TEXTS, f": {FORMS}, got an array of complex64, shape .*"),
         (7, None, f": {FORMS}, got int"),
         (None, None, f": {FORMS}, got none"),
         ({4: 1}, None, ", key 4: expected the row number of a query, 0 to 3, as none has an id, got 4"),
@@ -194,19 +188,15 @@ def test_key_that_no_query_has_is_named():
         rows_of({"q9": "t1"}, query_ids=pa.array(["q0", "q1", "q2", "q3"]))
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".npz", ".txt", ".json", ".jsonl", ".parquet", ".csv", ".tsv"])
+@pytest.mark.parametrize("suffix", [".npz", ".txt", ".jsonl", ".csv"])
 def test_wrong_label_of_query_699_is_named_in_each_kind_of_file(tmp_path, suffix):
     path, labels = tmp_path / f"r{suffix}", [f"t{query % 8}" for query in range(1000)]
     labels[699] = "gone"
     write = {
-        ".npy": lambda: np.save(path, np.array(labels)),
         ".npz": lambda: np.savez(path, relevant=np.array(labels)),
         ".txt": lambda: path.write_text("\n".join(labels)),
-        ".json": lambda: path.write_text(json.dumps(labels)),
         ".jsonl": lambda: path.write_text("\n".join(map(json.dumps, labels))),
         ".csv": lambda: path.write_text("\n".join(["asked;relevant", *(f'"a;b";{label}' for label in labels)])),
-        ".tsv": lambda: path.write_text("\n".join(["asked\trelevant", *(f"a\t{label}" for label in labels)])),
-        ".parquet": lambda: pq.write_table(pa.table({"relevant": labels}), path),
     }
     write[suffix]()
     with pytest.raises(InputError, match=rf"^relevant \(r{suffix}\), entry 699: .* got 'gone', which no target has$"):

@@ -51,7 +51,7 @@ def test_program_that_uses_everything_runs_with_the_lowest_versions(tmp_path):
     if not PYTHON.exists():
         assert not os.environ.get("CI"), "it needs `make test-all`, which makes .venv-lowest"
         pytest.skip("needs `make test-all`, which makes .venv-lowest")
-    program = ROOT / "tests" / "support" / "smoke.py"
+    program = ROOT / "clients" / "tests" / "support" / "smoke.py"
     ours = {name: value for name, value in os.environ.items() if not name.startswith("HUBLESS_")}
     done = subprocess.run([PYTHON, program, tmp_path / "new"], env=ours, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

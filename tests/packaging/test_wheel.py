@@ -156,6 +156,18 @@ def test_first_use_says_in_one_line_which_extra_brings_what_is_missing(missing):
     assert "ModuleNotFoundError" not in ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("missing", "left_out"), [(["hubless_lab"], "evaluate"), ([*LACKING, "hubless_encoders"], "Index")]
+)
+def test_names_whose_ring_is_missing_are_not_offered(missing, left_out):
+    """Completion, `help` and `import *` ask for the value of each name that is offered."""
+    code = f"import sys; sys.modules |= dict.fromkeys({missing}); from hubless import *; import hubless"
+    shown = "print(*{*dir(hubless)} & {*hubless._PLACES} & {*hubless.__all__})"
+    ended = subprocess.run([sys.executable, "-c", f"{code}; {shown}"], capture_output=True, text=True, check=True)
+    assert "offsets" in ended.stdout.split()
+    assert left_out not in ended.stdout.split()
+
+
 def test_first_use_says_on_which_systems_it_runs():
     code = "import sys; sys.modules['fcntl'] = None; import hubless; hubless.open"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

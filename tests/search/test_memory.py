@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from hubless.errors import NotFinite
 from hubless.knn.augment import folded_queries
 from hubless.search.bitmap import Bitmap
-from hubless.search.segments.memory import FEWEST_GONE, GrowingRows, Memory, MemoryIds, NewTargets
+from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
 from hubless.search.segments.segment import SegmentView
 from hubless.search.segments.targets import UNWRITTEN, Targets
 
@@ -86,55 +86,6 @@ def check(view, model):
     rows = segment.ids.rows(LETTERS)
     known = {wanted: row for wanted, row in zip(LETTERS, rows, strict=True) if row >= 0 and view.has(row[np.newaxis])}
     assert known == dict(zip(model, left, strict=True))
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 90)), max_size=20))
-def test_rows_that_grow_share_memory_and_stay_as_they_are(steps):
-    made = [(GrowingRows(np.empty((0, 2), np.int64)), np.empty((0, 2), np.int64))]
-    for number, (base, count) in enumerate(steps):
-        grown, known = made[base % len(made)]
-        more = np.full((count, 2), number)
-        made.append((grown.with_rows(more), np.concatenate([known, more])))
-    for grown, known in made:
-        np.testing.assert_array_equal(grown.rows, known)
-
-
-def test_rows_that_come_one_by_one_are_copied_each_time_that_they_are_twice_as_many():
-    grown, places = GrowingRows(np.empty((0, 3))), set()
-    for row in range(5000):
-        grown = grown.with_rows(np.full((1, 3), row))
-        places.add(grown.rows.__array_interface__["data"][0])
-    assert len(places) <= 8
-    np.testing.assert_array_equal(grown.rows[:, 0], np.arange(5000))
-
-
-def test_ids_know_the_last_row_of_each_and_the_largest():
-    first = MemoryIds(pa.int64()).with_more([7, 3])
-    second, other = first.with_more([3, 9]), first.with_more([5])
-    assert first.rows([7, 3, 9, 5]).tolist() == [0, 1, -1, -1]
-    assert second.rows([7, 3, 9, 5]).tolist() == [0, 2, 3, -1]
-    assert other.rows([7, 3, 9, 5]).tolist() == [0, 1, -1, 2]
-    assert [each.largest for each in (MemoryIds(pa.int64()), first, second, other)] == [None, 7, 9, 7]
-    assert second.array.equals(pa.array([7, 3, 3, 9]))
-    assert MemoryIds(pa.int64()).with_more([1, 0]).rows([True, False, "1", 1]).tolist() == [-1, -1, -1, 0]
-
-
-@pytest.mark.parametrize("share", [0.1, 0.6, 1.0])
-def test_best_of_some_rows_are_those_of_a_sort(share):
-    rng = np.random.default_rng(0)
-    memory = nothing()
-    for start in range(0, 200, 4):
-        memory = memory.with_more(new([chr(200 + start + i) for i in range(4)], start))
-    rows = np.sort(rng.choice(200, int(200 * share), replace=False))
-    queries = folded_queries(rng.normal(size=(130, DIM)).astype(np.float32), 1.0)
-    only = Bitmap(np.isin(np.arange(200), rows))
-    scores, found = memory.segment.index.find(queries, 7, None, only)
-    segment = memory.segment
-    exact = (queries[:, :DIM] @ segment.index.vectors(np.arange(200)).T - segment.offsets)[:, rows]
-    expected = np.argsort(-exact, axis=1, kind="stable")[:, :7]
-    np.testing.assert_array_equal(found, rows[expected])
-    np.testing.assert_allclose(scores, np.take_along_axis(exact, expected, axis=1), rtol=1e-4, atol=1e-6)
 
 
 def test_score_that_leaves_float32_is_refused_where_others_are_hidden():

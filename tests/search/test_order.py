@@ -16,7 +16,7 @@ KINDS = {
     "whole beside reduced": {"dims": 8, "keep_full": True, "metric": "dot"},
     "hnsw": {"index": "hnsw"},
     "gate": {"correction": "dis"},
-    "rescorer": {"correction": "gc"},
+    "rescorer": {"correction": "sinkhorn"},
     "gated rescorer": {"correction": "dual_dis"},
 }
 ASKED = {

@@ -3,7 +3,7 @@ import shutil
 import numpy as np
 import pytest
 from support import small
-from support.rankings import best, dense
+from support.rankings import best
 
 import hubless
 from hubless.corrections import CORRECTIONS, folds, registered
@@ -42,16 +42,14 @@ def assert_same_but_for_ties(rows, scores):
 @pytest.mark.parametrize("name", CORRECTIONS)
 class TestEveryCorrection:
     @pytest.mark.parametrize("strength", [0, 0.5, 1, 2])
-    def test_answers_are_the_best_by_the_dense_reference(self, collections, problem, name, strength):
+    def test_answers_are_the_best_by_the_dense_reference_and_scores_similarity_less_offset(
+        self, collections, problem, name, strength
+    ):
         opened = collections[name]
         (scores,) = all_scores(opened.parts, problem.queries, (strength,))
         found = opened.query(problem.queries, LIMIT, strength)
         assert_same_but_for_ties(found.rows, scores)
         np.testing.assert_allclose(found.scores, np.take_along_axis(scores, found.rows, axis=1), rtol=1e-5, atol=1e-5)
-
-    @pytest.mark.parametrize("strength", [0, 0.5, 1, 2])
-    def test_score_is_similarity_less_strength_times_offset(self, collections, problem, name, strength):
-        found = collections[name].query(problem.queries, LIMIT, strength)
         np.testing.assert_allclose(found.scores, found.similarities - strength * found.offsets, rtol=1e-6, atol=1e-5)
         exact = np.take_along_axis(problem.queries @ problem.targets.T, found.rows, axis=1)
         np.testing.assert_allclose(found.similarities, exact, atol=1e-5)
@@ -88,13 +86,6 @@ class TestCandidates:
 def test_candidates_are_refused_where_nothing_is_rescored(collections, problem, name):
     with pytest.raises(InputError, match="candidates"):
         collections[name].query(problem.queries, parameters={"candidates": 9})
-
-
-def test_targets_beyond_the_candidates_come_after_them_in_the_dense_reference(problem):
-    few, all_of_them = dense(problem, "ls", candidates=100), dense(problem, "ls")
-    np.testing.assert_array_equal(best(few), best(all_of_them))
-    raw = problem.queries @ problem.targets.T
-    np.testing.assert_array_equal(best(few, 400)[:, 100:], best(raw, 400)[:, 100:])
 
 
 class TestGates:

@@ -154,6 +154,9 @@ def test_what_is_no_name_touches_no_file(administered):
             ("GET", f"/v1/aliases/{name}", None),
             ("PUT", f"/v1/aliases/{name}", {"collection": versions.NAME}),
             ("DELETE", f"/v1/aliases/{name}", None),
+            ("PUT", f"/v1/scores/{name}", {"lists": [{"ids": ["a"], "scores": [1]}]}),
+            ("POST", f"/v1/collections/{name}/count", {}),
+            ("GET", f"/v1/collections/{name}/points/1", None),
             ("GET", f"{SONGS}/points/{name}", None),
             ("GET", f"/docs/assets/{name}", None),
         ):

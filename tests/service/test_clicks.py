@@ -47,29 +47,6 @@ def test_click_is_on_the_disk_as_it_was_compared_when_it_is_answered(url, sample
     assert (row["target"], row["position"]) == (IDS[1], 3)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (
-            [{"target": "x"}, {}, {"target": "y"}],
-            'clicks[1].target the string "x", clicks[3].target the string "y": no',
-        ),
-        ([{"target": 7}], "clicks[1].target: expected a string"),
-        ([{"target": ...}], "clicks[1].target: expected a string, as the ids of collection"),
-        ([{"query": {"vector": [1.0]}}], "clicks[1].query.vector: expected"),
-        ([{"query": {"text": "amber", "image": ""}}], "expected one of vector, text and image, got text and image"),
-        ([{"query": {"id": "x"}}], "clicks[1].query.id: expected one of image, text, vector"),
-        ([{"query": {"text": "qqqqq"}}], "clicks[1].query.text"),
-        ([{"position": 0}], "clicks[1].position: expected a whole number from 1"),
-        ([{}] * 1000, "clicks: expected 1 to 1000 clicks, got 1001"),
-    ],
-)
-def test_wrong_click_is_named_and_nothing_of_its_request_is_kept(url, sample, wrong, said):
-    given = [{name: each for name, each in click(0, **fields).items() if each is not ...} for fields in wrong]
-    assert said in tell(url, click(0), *given).json()["detail"]
-    assert not list(sample.rglob("*.parquet"))
-
-
 def test_clicks_are_refused_where_nothing_is_sampled_by_the_setting_that_is_missing(server):
     answer = tell(server, click(0))
     assert (answer.status_code, "set HUBLESS_QUERY_SAMPLE" in answer.json()["detail"]) == (422, True)

@@ -80,7 +80,8 @@ def test_without_keys_other_machines_are_not_let_in_unless_told(catalog, host, m
 
 
 @pytest.mark.parametrize(
-    ("settings", "status"), [({"insecure": True}, 200), ({"admin_keys": "secret-0123456789"}, 401)]
+    ("settings", "status"),
+    [({"insecure": True}, 200), pytest.param({"admin_keys": "secret-0123456789"}, 401, marks=pytest.mark.slow)],
 )
 def test_with_a_key_or_told_so_other_machines_are_let_in_and_no_key_is_shown(catalog, settings, status):
     with served(catalog, "--host", "0.0.0.0", **settings) as server:  # noqa: S104

@@ -8,7 +8,7 @@ import pytest
 from support import small, writing
 from support.contract import problem
 from support.files import arrow_stream
-from support.writing import check, model, point, put, writable
+from support.writing import check, model, point, put, put_points, writable
 
 import hubless
 from hubless.store.log import Log
@@ -43,8 +43,8 @@ def seq_of(client, wanted):
 def test_seq_of_a_point_is_that_of_the_write_that_changed_it_last(client, tmp_path):
     old, other = small.IDS[0], small.IDS[1]
     assert seq_of(client, old) == 0
-    client.put("/points", json={"points": [point("a", 1), point(old, 2)]}).raise_for_status()
-    client.put("/points", json={"points": [point("b", 3)]}).raise_for_status()
+    put_points(client, point("a", 1), point(old, 2)).raise_for_status()
+    put_points(client, point("b", 3)).raise_for_status()
     patched = client.patch("/points", json={"points": [{"id": "a", "payload": TITLES}]}).json()["seq"]
     found = client.post("/points", json={"ids": ["a", old, "b", other]}).json()["points"]
     assert [each["seq"] for each in found] == [patched, 1, 2, 0]
@@ -63,18 +63,18 @@ def test_seq_of_a_point_is_that_of_the_write_that_changed_it_last(client, tmp_pa
 
 
 def test_write_goes_through_if_the_point_is_as_it_was(client):
-    client.put("/points", json={"points": [point("a", 1)]}).raise_for_status()
+    put_points(client, point("a", 1)).raise_for_status()
     for seq, tag in enumerate(['"1"', "2", '"7", "3"', "*"], 2):
-        answer = client.put("/points", json={"points": [point("a", seq)]}, headers={"If-Match": tag})
+        answer = put_points(client, point("a", seq), headers={"If-Match": tag})
         assert answer.json()["seq"] == seq
 
 
 def test_write_to_a_point_that_was_changed_is_problem(client):
-    client.put("/points", json={"points": [point("a", 1)]}).raise_for_status()
-    client.put("/points", json={"points": [point("a", 2)]}).raise_for_status()
+    put_points(client, point("a", 1)).raise_for_status()
+    put_points(client, point("a", 2)).raise_for_status()
     stale = {"If-Match": '"1"'}
     answers = [
-        client.put("/points", json={"points": [point("a", 3)]}, headers=stale),
+        put_points(client, point("a", 3), headers=stale),
         client.patch("/points", json={"points": [{"id": "a", "payload": TITLES}]}, headers=stale),
         client.post("/points/delete", json={"ids": ["a"]}, headers=stale),
         send(client, pa.table({"id": ["a"], "vector": vectors(point("a", 3))}), mode="upsert"),
@@ -83,7 +83,7 @@ def test_write_to_a_point_that_was_changed_is_problem(client):
         assert "the target 'a' has seq 2" in problem(answer, 412, "precondition_failed")
     assert answers[3].json()["seq"] == 3
     assert "is not there" in problem(
-        client.put("/points", json={"points": [point("new", 3)]}, headers={"If-Match": "*"}),
+        put_points(client, point("new", 3), headers={"If-Match": "*"}),
         412,
         "precondition_failed",
     )
@@ -118,12 +118,11 @@ def test_writes_in_memory_do_not_wait_for_the_disk_and_a_later_one_does(client, 
     stored = model()
     for number, how in enumerate([{"durability": "memory"}, {"durability": "disk"}, {}, {"durability": "memory"}]):
         sent = point(f"n{number}", number)
-        client.put("/points", json={"points": [sent], **how}).raise_for_status()
+        put_points(client, sent, **how).raise_for_status()
         put(stored, sent)
     assert settings == [normal, full, full, normal]
     check(client, stored, hubless.open(tmp_path, writing.NAME).correction())
     assert Log(tmp_path / writing.NAME).last() == 4
-    assert "one of disk, memory" in problem(client.put("/points", json={"points": [sent], "durability": "tape"}))
 
 
 def test_points_in_arrow_are_stored_like_those_in_json(client, tmp_path):
@@ -151,60 +150,16 @@ def test_points_in_arrow_are_stored_like_those_in_json(client, tmp_path):
         assert client.get("/points/silent", params={"with": "vector"}).json()["vector"] is None
 
 
-@pytest.mark.parametrize("name", ["embedding", "Vector", "vectors", "values"])
-@pytest.mark.parametrize("kind", [pa.list_(pa.float64()), pa.large_list(pa.float16()), pa.list_(pa.int8(), small.DIM)])
-def test_arrow_whose_vectors_have_another_name_is_refused_with_the_line_that_renames_them(client, name, kind):
-    lists = pa.array([np.ones(small.DIM, kind.value_type.to_pandas_dtype())], kind)
-    said = problem(send(client, pa.table({"id": ["a"], "title": ["one"], name: lists})))
-    assert f'table.rename_columns({{"{name}": "vector"}}), got lists of numbers in {name}' in said
-    assert client.post("/count").json()["count"] == len(small.IDS)
-    renamed = pa.table({"id": ["a"], "title": ["one"], name: lists}).rename_columns({name: "vector"})
-    send(client, renamed).raise_for_status()
-    assert client.get("/points/a", params={"with": "vector"}).json()["vector"] is not None
-
-
-def test_arrow_without_any_vectors_is_refused_and_says_how_to_mean_it(client):
-    said = problem(send(client, pa.table({"id": ["a"], "title": ["one"]})))
-    assert "for points without vectors one of nulls, pa.nulls(len(table)), got columns id, title" in said
-    wide = {f"c{column}": [1] for column in range(600)}
-    assert "c6 and 593 more" in problem(send(client, pa.table({"id": ["a"], **wide})))
-
-
-def test_bad_arrow_is_refused_naming_column_and_row(client):
-    a, b = point("a", 1), point("b", 2)
-    ids, both = pa.array(["a", "b"]), vectors(a, b)
-    nan = vectors(a, b | {"vector": [float("nan")] * small.DIM})
-    wrong = vectors(a, b).flatten().to_numpy()[:4]
-    short = pa.FixedSizeListArray.from_arrays(pa.array(wrong), 2)
-    assert "id: expected a column" in problem(send(client, pa.table({"vector": both})))
-    assert "id: expected strings" in problem(send(client, pa.table({"id": [1, 2], "vector": both})))
-    assert "id[1]: expected an id, got null" in problem(send(client, pa.table({"id": ["a", None]})))
-    assert "id[1]: expected an id that no other point has" in problem(send(client, pa.table({"id": ["a", "a"]})))
-    assert "dimensions" in problem(send(client, pa.table({"id": ids, "vector": short})), code="dimension_mismatch")
-    assert "row 1" in problem(send(client, pa.table({"id": ids, "vector": nan})), code="not_finite")
-    problem(send(client, pa.table({"id": ids, "colour": ["red", "blue"], "vector": both})), code="unknown_field")
-    tags = pa.array([[{"y": 1}], None], pa.list_(pa.struct([("y", pa.int64())])))
-    halves = pa.array([[1.0], [1.5]])
-    assert "tags[1]: expected values of type list<item: int64>, got [1.5]" in problem(
-        send(client, pa.table({"id": ids, "tags": halves, "vector": both}))
-    )
-    assert "tags[0]: expected values of type" in problem(
-        send(client, pa.table({"id": ids, "tags": pa.array([1, 2]), "vector": both}))
-    )
-    problem(send(client, pa.table({"id": ids, "tags": tags, "vector": both})))
-    assert "1 to 1000 points" in problem(send(client, pa.table({"id": [f"i{i}" for i in range(1001)]})))
-    assert "1 to 1000 points" in problem(send(client, pa.table({"id": pa.array([], pa.string())})))
-    twice = pa.table([ids, ids], ["id", "id"])
-    assert "one column of that name" in problem(send(client, twice))
-    assert "not compressed" in problem(send(client, arrow_stream(pa.table({"id": ids}), compression="zstd")))
-    problem(send(client, b"no stream"), 400, "malformed_body")
-    problem(send(client, arrow_stream(pa.table({"id": ids}))[:-60]), 400, "malformed_body")
-    problem(send(client, pa.table({"id": ids}), colour="red"), code="unknown_field")
-    assert client.post("/count").json()["count"] == len(small.IDS)
+def test_stream_that_is_none_is_refused(client):
+    table = pa.table({"id": ["a", "b"]})
+    assert "not compressed" in problem(send(client, arrow_stream(table, compression="zstd")))
+    for content in (b"no stream", arrow_stream(table)[:-60]):
+        problem(send(client, content), 400, "malformed_body")
+    problem(send(client, table, colour="red"), code="unknown_field")
 
 
 def test_point_is_deleted_by_its_id_if_it_is_there_and_as_it_was(client):
-    client.put("/points", json={"points": [point("a/b c", 1)]}).raise_for_status()
+    put_points(client, point("a/b c", 1)).raise_for_status()
     path = "/points/a%2Fb%20c"
     problem(client.delete(path, headers={"If-Match": '"7"'}), 412, "precondition_failed")
     answer = client.delete(path, headers={"If-Match": '"1"'}, params={"durability": "memory"})

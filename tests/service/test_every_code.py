@@ -6,21 +6,18 @@ from base64 import urlsafe_b64encode
 from hashlib import sha256
 
 import pytest
-from support.catalogs import DIM
+from support.contract import code_of
+from support.refusals.shape import HTTP
+from support.refusals.table import TABLE
 
 from hubless.errors import BundleDamaged, EngineError, EngineUnavailable, StorageError, UnsupportedBundle
 from hubless_service.http.problems import PROBLEM_TYPES
 
 QUERY = "/v1/collections/words/query"
 JSON = {"content-type": "application/json"}
-GOOD = [0.5] * DIM
 # the digest of no filter
 NO_FILTER = urlsafe_b64encode(sha256(b"").digest()[:9])
 OF_OTHER_VERSION = urlsafe_b64encode(b'["20000101T000000Z-0000", 0, 0, 7, "%s"]' % NO_FILTER).decode()
-
-
-def query(**body):
-    return lambda client: client.post(QUERY, json=body)
 
 
 def of(collection):
@@ -30,22 +27,12 @@ def of(collection):
 REQUESTS = {
     "malformed_body": lambda client: client.post(QUERY, content=b"{", headers=JSON),
     "not_found": lambda client: client.get("/v1/nothing"),
-    "collection_not_found": of("songs"),
-    "scores_not_found": lambda client: client.get("/v1/scores/none"),
-    "point_not_found": lambda client: client.get("/v1/collections/words/points/none"),
     "picture_not_found": lambda client: client.get("/v1/collections/words/pictures/amber"),
     "method_not_allowed": lambda client: client.get(QUERY),
     "request_timeout": lambda client: client.post(QUERY, content=in_halves(), headers=JSON),
     "cursor_expired": lambda client: client.post("/v1/collections/words/scroll", json={"cursor": OF_OTHER_VERSION}),
     "body_too_large": lambda client: client.post(QUERY, content=b" " * 100_001, headers=JSON),
     "unsupported_media_type": lambda client: client.post(QUERY, content=b"x", headers={"content-type": "text/xml"}),
-    "invalid_input": query(vector=GOOD, limit=0),
-    "unknown_field": query(vector=GOOD, colour="red"),
-    "dimension_mismatch": query(vector=[1.0]),
-    "not_finite": query(vector=[1e39] * DIM),
-    "zero_vector": query(vector=[0] * DIM),
-    "no_encoder": of("numbers"),
-    "unknown_words": query(text="zzz"),
     "internal_error": of("odd"),
     "not_ready": of("late"),
     "bundle_damaged": of("damaged"),
@@ -62,6 +49,8 @@ OF_ENCODERS = {"text_refused", "encoder_failed", "encoder_timeout"}
 # these a server with keys, or a catalog that can be changed: test_keys.py and test_administration.py
 GUARDED = {"unauthenticated", "forbidden", "too_many_wrong_keys"}
 # these a collection that can be written to: test_writes.py, test_creating.py
+# these are of wrong members: tests/refusals
+REFUSED = {row.error.code for row in TABLE if HTTP in row.doors}
 WRITES = {"point_exists", "collection_exists", "collection_aliased", "merge_needed", "log_damaged"}
 # these bytes that no client library sends: tests/attack
 NO_REQUESTS = {"malformed_request", "head_too_large"}
@@ -93,7 +82,8 @@ def client(serve, words, numbers, tmp_path):
 
 
 def test_every_code_has_its_request():
-    assert set(REQUESTS) | IN_OVERLOAD | OF_ENCODERS | GUARDED | CHANGES | WRITES | NO_REQUESTS == set(PROBLEM_TYPES)
+    elsewhere = IN_OVERLOAD | OF_ENCODERS | GUARDED | CHANGES | WRITES | NO_REQUESTS | REFUSED
+    assert set(REQUESTS) | elsewhere == set(PROBLEM_TYPES)
 
 
 def test_request_gets_its_code(client):
@@ -141,7 +131,7 @@ def test_unexpected_exception_gets_500_with_nothing_but_the_request_id(serve, br
             json=body if path == "query" else {"queries": [body]},
             headers={"x-request-id": "find-me"},
         )
-        assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+        assert code_of(answer) == (500, "internal_error")
         assert answer.headers["x-request-id"] == answer.json()["request_id"] == "find-me"
         assert "hunter2" not in answer.text
         assert "Traceback" not in answer.text
@@ -160,7 +150,7 @@ def test_error_of_the_library_that_no_client_can_cause_is_internal(serve, words,
     monkeypatch.setattr(words, "payload", fail)
     with serve({"words": words}) as (client, _):
         answer = client.post("/v1/collections/words/query", json={"text": "amber", "with": ["payload"]})
-        assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+        assert code_of(answer) == (500, "internal_error")
         assert "hunter2" not in answer.text
 
 
@@ -180,9 +170,9 @@ def test_error_in_a_search_thread_is_answered_and_counted_and_the_next_request_i
 
     with serve({"words": words}, search_threads=1) as (client, _):
         monkeypatch.setattr(words, "query", fail_once)
-        answer = client.post("/v1/collections/words/query", json={"text": "amber"})
-        assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
-        assert client.post("/v1/collections/words/query", json={"text": "amber"}).status_code == 200
+        answer = of("words")(client)
+        assert code_of(answer) == (500, "internal_error")
+        assert of("words")(client).status_code == 200
         assert survived(client) == 1
 
 
@@ -209,5 +199,5 @@ def test_encoder_whose_threads_could_not_start_gets_them_with_the_next_text(serv
 
     with serve({"words": words}) as (client, _):
         monkeypatch.setattr(threading.Thread, "start", start_later)
-        statuses = [client.post("/v1/collections/words/query", json={"text": "amber"}).status_code for _ in range(3)]
+        statuses = [of("words")(client).status_code for _ in range(3)]
     assert statuses == [500, 200, 200]

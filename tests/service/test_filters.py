@@ -1,8 +1,6 @@
 """Filters over HTTP: the hits of the library, also where queries of other filters wait beside them."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
 
 import hubless
 from hubless.search.segments.targets import Targets
@@ -17,38 +15,6 @@ FILTERS = [
     {"rank": [7, 40, 41]},
     None,
 ]
-
-
-def ids_of(answer):
-    return [hit["id"] for hit in answer["hits"]]
-
-
-def test_queries_of_other_filters_at_once_get_their_own_hits(http, words):
-    expected = [words.query(words.encode(["cedar"]), filter=wanted).ids[0] for wanted in FILTERS]
-
-    def ask(turn):
-        body = {"text": "cedar", "filter": FILTERS[turn % len(FILTERS)]}
-        return ids_of(http.post(f"{WORDS}/query", json=body).json())
-
-    with ThreadPoolExecutor(8) as pool:
-        for turn, found in enumerate(pool.map(ask, range(120))):
-            assert found == expected[turn % len(FILTERS)]
-
-
-def test_filters_beyond_the_limits_are_refused(http):
-    one = {"field": "rank", "gte": 5}
-    deep = reduce(lambda inner, _: {"not": inner}, range(10), one)
-    too_large = [
-        (deep, "filter", "at most 10 deep"),
-        ({"or": [one] * 256}, "filter", "at most 256 conditions"),
-        ({"field": "rank", "in": [*range(10_001)]}, "filter.in", "at most 10000 values"),
-    ]
-    for path, body in [("query", {"text": "amber"}), ("count", {}), ("scroll", {})]:
-        for wanted, parameter, expected in too_large:
-            problem = http.post(f"{WORDS}/{path}", json={**body, "filter": wanted}).json()
-            assert (problem["code"], problem["parameter"]) == ("invalid_input", parameter)
-            assert expected in problem["expected"]
-        assert http.post(f"{WORDS}/{path}", json={**body, "filter": deep["not"]}).status_code == 200
 
 
 def stages(answer):

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from support import small
 from support.contract import problem
-from support.photos import COLOURS, DIM, built_photos, in_base64, solid
+from support.photos import built_photos, in_base64, solid
 from support.serving import serving_catalog
 from typer.testing import CliRunner
 
@@ -57,32 +57,6 @@ def lime(tmp_path):
     return path
 
 
-def test_pictures_are_encoded_in_order(photos, lime):
-    both = photos.encode_pictures([solid("red"), lime])
-    assert both.shape == (2, DIM)
-    assert [ids[0] for ids in photos.query(both, strength=0.0).ids] == ["red", "lime"]
-
-
-def test_answer_is_that_of_the_vector(client, photos):
-    for colour in COLOURS:
-        answer = client.post(QUERY, json={"image": in_base64(solid(colour, "JPEG")), "limit": 5}).json()
-        (expected,) = photos.query(photos.encode_pictures([solid(colour, "JPEG")]), 5)
-        assert [hit["id"] for hit in answer["hits"]] == [hit.id for hit in expected]
-        np.testing.assert_allclose([hit["score"] for hit in answer["hits"]], [hit.score for hit in expected], atol=1e-6)
-
-
-def test_batches_may_mix_pictures_texts_and_ids(client):
-    queries = [
-        {"image": in_base64(solid("red"))},
-        {"text": "blue"},
-        {"id": "lime"},
-        {"image": in_base64(solid("lime"))},
-    ]
-    answer = client.post(BATCH, json={"queries": [{**query, "strength": 0} for query in queries]}).json()
-    firsts = [one["hits"][0]["id"] for one in answer["results"]]
-    assert (firsts[0], firsts[1], firsts[3]) == ("red", "blue", "lime")
-
-
 def test_list_to_fuse_may_be_a_query_by_picture(client):
     lists = [{"collection": "photos", "image": in_base64(solid("red"))}, {"ids": ["red"], "scores": [1.0]}]
     assert client.post("/v1/rerank", json={"lists": lists}).json()["hits"][0]["id"] == "red"
@@ -91,7 +65,7 @@ def test_list_to_fuse_may_be_a_query_by_picture(client):
 @pytest.mark.parametrize(
     ("image", "expected"),
     [
-        ("no base64", "image: expected base64 of a picture as JPEG, PNG, WebP or GIF"),
+        *((text, "image: expected base64 of a picture") for text in ("no base64", "http://127.0.0.1/red.png")),
         (7, "image: expected base64 of a picture as JPEG, PNG, WebP or GIF, got 7"),
         (in_base64(b"no picture"), "image: expected a picture as JPEG, PNG, WebP or GIF, got something else"),
         (in_base64(solid("red")[:60]), "image: expected a picture as JPEG, PNG, WebP or GIF, got a damaged one"),
@@ -120,15 +94,6 @@ def test_collections_without_an_encoder_of_pictures_say_so(client, collection, r
     answer = client.post(f"/v1/collections/{collection}/query", json={"image": in_base64(solid("red"))})
     expected = f"image: expected a collection whose encoder takes pictures, got {received}"
     assert expected in problem(answer, code="no_encoder")
-
-
-def test_addresses_are_not_fetched(client):
-    problem(client.post(QUERY, json={"image": "http://127.0.0.1/red.png"}))
-
-
-def test_only_one_thing_is_asked_for(client):
-    sent = {"image": in_base64(solid("red")), "text": "red"}
-    assert "one of vector, text, image and id, got text and image" in problem(client.post(QUERY, json=sent))
 
 
 def test_both_clients_take_bytes_and_files(url, lime):

@@ -12,9 +12,10 @@ import httpx
 import numpy as np
 import pytest
 from support import small, writing
+from support.contract import code_of
 from support.server_process import served
 from support.until import until
-from support.writing import NAME, point, writable
+from support.writing import NAME, point, put_points, writable
 
 import hubless
 from hubless.store.durable import locked
@@ -34,7 +35,7 @@ def test_writes_while_the_server_drains_are_answered_and_kept(tmp_path):
             os.kill(server.pid, signal.SIGTERM)
             while httpx.get(f"{server.url}/readyz", timeout=60).json()["status"] == "ready":
                 sleep(0.01)
-            answer = client.put("/points", json={"points": [point("late", 1)]})
+            answer = put_points(client, point("late", 1))
             assert (answer.status_code, answer.json()["seq"]) == (200, 1)
         os.kill(server.pid, signal.SIGKILL)
     assert hubless.open(tmp_path, NAME).point("late").id == "late"
@@ -46,7 +47,7 @@ def test_arrow_body_above_the_limit_is_refused_naming_the_limit(tmp_path):
     with writable(tmp_path, max_body_bytes=2000) as client:
         for path in ("/points", "/bank"):
             answer = client.put(path, content=bytes(2001), headers=kind)
-            assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
+            assert code_of(answer) == (413, "body_too_large")
             assert "at most 2000 bytes" in answer.json()["detail"]
 
 
@@ -59,7 +60,7 @@ def test_write_whose_log_is_held_is_refused_in_time_and_holds_up_no_other_collec
         with locked(tmp_path / NAME / LOG_LOCK):
             started = perf_counter()
             answer = put(json={"points": [point("held", 1)]})
-            assert (answer.status_code, answer.json()["code"]) == (504, "deadline_exceeded")
+            assert code_of(answer) == (504, "deadline_exceeded")
             assert perf_counter() - started < 30
             other = client.put(url.replace(NAME, "others") + "points", json={"points": [point("a", 1)]})
             assert (other.status_code, other.json()["seq"]) == (200, 1)
@@ -81,7 +82,7 @@ def whole(tmp_path):
 
 def put(client, wanted, vector=None, **options):
     vector = np.random.default_rng(len(wanted)).normal(size=small.DIM).tolist() if vector is None else vector
-    return client.put("/points", json={"points": [{"id": wanted, "vector": vector}], **options})
+    return put_points(client, {"id": wanted, "vector": vector}, **options)
 
 
 def test_wrong_write_is_refused_also_where_a_right_one_of_its_group_replaces_it(whole):

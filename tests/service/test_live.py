@@ -16,7 +16,7 @@ from hubless import measures
 from hubless.errors import EngineUnavailable
 from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
 from hubless_service.http.problems import HttpProblem
-from hubless_service.observing.live import FEWEST, MOST, WINDOW, LiveVersion
+from hubless_service.observing.live import FEWEST, MOST, LiveVersion
 
 QUERIES = catalogs.words().query_bank[:40]
 HUBNESS = "/v1/collections/words/hubness"
@@ -100,15 +100,17 @@ def test_nothing_is_kept_where_it_is_switched_off(serve, words):
         assert gauges(client, "hubless_live_(.*)") == {}
 
 
-def test_only_the_last_answers_count(serve, words):
+def test_only_the_last_answers_count(serve, words, monkeypatch):
+    window = 5 * len(QUERIES)
+    monkeypatch.setattr("hubless_service.observing.live.WINDOW", window)
     with serve({"words": words}) as (client, _):
         ask(client, limit=1)
-        for _ in range(WINDOW // len(QUERIES) + 1):
+        for _ in range(6):
             client.post(BATCH, json={"queries": [{"vector": QUERIES[0].tolist()}] * len(QUERIES)})
         found = client.get(HUBNESS).json()
-    assert found["served"]["queries"] == found["window"] == WINDOW
-    assert found["seen"] > WINDOW
-    assert {hub["occurrence"] for hub in found["served"]["hubs"]} == {WINDOW}
+    assert found["served"]["queries"] == found["window"] == window
+    assert found["seen"] > window
+    assert {hub["occurrence"] for hub in found["served"]["hubs"]} == {window}
 
 
 def test_new_version_begins_anew(serve, tmp_path):

@@ -6,8 +6,9 @@ from contextlib import contextmanager, suppress
 
 import pytest
 from support import small, writing
+from support.contract import code_of
 from support.until import until
-from support.writing import NAME, point, writable
+from support.writing import NAME, point, put_points, writable
 
 from hubless.store.log import LOG
 
@@ -23,7 +24,7 @@ def catalog(tmp_path):
 
 
 def put(client, seed):
-    return client.put("/points", json={"points": [point(f"new-{seed}", seed)]})
+    return put_points(client, point(f"new-{seed}", seed))
 
 
 def ready(client):
@@ -34,7 +35,7 @@ def ready(client):
 def check_damaged(client):
     """Fail unless the damage is told, and what is left is served."""
     answer = put(client, 9)
-    assert (answer.status_code, answer.json()["code"]) == (503, "log_damaged"), answer.text
+    assert code_of(answer) == (503, "log_damaged"), answer.text
     until(lambda: ready(client)[0] == 503)
     _, document = ready(client)
     assert (document["code"], document["collections"][NAME]["code"]) == ("not_ready", "log_damaged")

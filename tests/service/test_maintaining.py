@@ -12,7 +12,7 @@ import pytest
 from support import small
 from support.printed import write_sample
 from support.until import until
-from support.writing import NAME, build, model, point, writable
+from support.writing import NAME, build, model, point, put_points, writable
 
 import hubless
 from hubless.errors import StorageError
@@ -32,7 +32,7 @@ BANK = np.random.default_rng(5).normal(size=(60, small.DIM)).astype(np.float32)
 def home(tmp_path):
     build(tmp_path)
     with writable(tmp_path) as client:
-        client.put("/points", json={"points": [point("new", 1)]}).raise_for_status()
+        put_points(client, point("new", 1)).raise_for_status()
     return tmp_path / NAME
 
 
@@ -220,10 +220,10 @@ def test_service_merges_by_itself_what_was_written_enough_to_and_nothing_else(tm
     build(tmp_path)
     first = hubless.open(tmp_path, NAME).version
     with writable(tmp_path, merge_at=3, poll_seconds=0.05) as client:
-        client.put("/points", json={"points": [point("a", 1), point("b", 2)]}).raise_for_status()
+        put_points(client, point("a", 1), point("b", 2)).raise_for_status()
         assert client.post("/count").json()["version"] == first
         assert not is_due(living(tmp_path), 3, 100)
-        client.put("/points", json={"points": [point("c", 3)]}).raise_for_status()
+        put_points(client, point("c", 3)).raise_for_status()
         until(lambda: client.post("/count").json()["version"] != first)
         document = client.get(str(client.base_url).rstrip("/")).json()
     assert (document["count"], document["writes"]["added"]) == (len(model()) + 3, 0)
@@ -241,7 +241,7 @@ def living(catalog):
 def test_merge_is_due_for_added_targets_gone_targets_and_writes_of_two_percent(tmp_path, monkeypatch):
     build(tmp_path)
     with writable(tmp_path, merge_at=0) as client:
-        client.put("/points", json={"points": [point("a", 1), point("b", 2)]}).raise_for_status()
+        put_points(client, point("a", 1), point("b", 2)).raise_for_status()
         assert [is_due(living(tmp_path), at, 100) for at in (0, 2, 3)] == [False, True, False]
         client.post("/points/delete", json={"ids": ["target-8", "target-9", "target-10"]}).raise_for_status()
         assert [is_due(living(tmp_path), at, 100) for at in (3, 4)] == [True, False]

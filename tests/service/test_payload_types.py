@@ -2,18 +2,13 @@
 
 import base64
 import math
-import re
-import tempfile
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from pathlib import Path
-from typing import NamedTuple
 
 import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from support.problems import normal
 from support.serving import serving_catalog
 
@@ -22,26 +17,73 @@ from hubless.errors import InputError
 
 ROWS = 3
 VECTORS = normal(ROWS, 4, seed=1)
-BANK = normal(2, 4, seed=2)
-MICROSECONDS = {"s": 10**6, "ms": 1000, "us": 1}
-DAYS = (-(2**31), -719163, -719162, -1, 0, 2932896, 2932897, 2**31 - 1)
-SECONDS = (-(2**63), -62135596801, -62135596800, -1, 0, 253402300799, 253402300800, 2**63 - 1)
-HUGE = 999_999_999 * 86_400
+PER_SECOND = {"s": 1, "ms": 1000, "us": 10**6}
+DAY = 86_400
+DAYS = (-(2**31), -719163, -719162, 0, 2932896, 2932897, 2**31 - 1)
+SECONDS = (-(2**63), -62135596801, -62135596800, -1, 253402300799, 253402300800, 2**63 - 1)
+HUGE = 999_999_999 * DAY
 REFUSED = object()
 
 
-class Column(NamedTuple):
-    """Values of a column, and whether a build must refuse it although Python can hold them."""
+def numbers(kind, limit):
+    """A column of a type that Arrow keeps as whole numbers, with one near a limit of it."""
+    stored = pa.int32() if kind.bit_width == 32 else pa.int64()
+    least, most = -(2 ** (kind.bit_width - 1)), 2 ** (kind.bit_width - 1) - 1
+    return pa.array([min(max(limit, least), most), None, 1], stored).view(kind)
 
-    values: pa.Array
-    odd: bool = False
 
-    def sent(self):
-        """What the values are in JSON; `REFUSED` where a build must refuse the column."""
-        try:
-            return REFUSED if self.odd else in_json(self.values.to_pylist())
-        except (OverflowError, ValueError):
-            return REFUSED
+def times(kind):
+    return [numbers(kind, limit) for limit in (0, DAY * PER_SECOND[kind.unit] - 1)]
+
+
+WORDS = pa.array(["a", "b", None])
+ZONES = (None, "UTC", "+05:30", "-12:00", "Europe/Berlin")
+PLAIN = [
+    *(pa.array(["", "ä\0😀", None], kind) for kind in (pa.string(), pa.large_string(), pa.string_view())),
+    WORDS.dictionary_encode(),
+    *(pa.array([b"", b"\xff\0", None], kind) for kind in (pa.binary(), pa.binary_view())),
+    pa.array([b"\xff\0"] * ROWS, pa.binary(2)),
+    pa.array([True, False, None]),
+    pa.array([-(2**63), 2**63 - 1, None]),
+    pa.array([0, 2**64 - 1, None], pa.uint64()),
+    pa.array(np.array([0.1, np.inf, np.nan], np.float16)),
+    *(pa.array([5e-45, float("nan"), -math.inf], kind) for kind in (pa.float32(), pa.float64())),
+    pa.array([Decimal("1.50"), Decimal(-(10**30)), None], pa.decimal128(38, 2)),
+    pa.nulls(ROWS),
+    *(numbers(pa.date32(), day) for day in DAYS),
+    *(pa.array([day * DAY * 1000, None, 0], pa.int64()).view(pa.date64()) for day in DAYS),
+    *(
+        numbers(pa.timestamp(unit, zone), second * many)
+        for unit, many in PER_SECOND.items()
+        for zone in ZONES
+        for second in SECONDS
+    ),
+    *(
+        numbers(pa.duration(unit), sign * (HUGE + more) * many)
+        for unit, many in PER_SECOND.items()
+        for sign in (-1, 1)
+        for more in (0, DAY)
+    ),
+    *(each for kind in (pa.time32("s"), pa.time32("ms"), pa.time64("us")) for each in times(kind)),
+]
+ODD = [
+    *(pa.nulls(ROWS, pa.timestamp("s", zone)) for zone in ("Nowhere/Town", "+1:00", "utc?", "../UTC")),
+    *(numbers(pa.time32("s"), limit) for limit in (-1, DAY, 2**30)),
+    pa.StructArray.from_arrays([WORDS, WORDS], ["a", "a"]),
+    pa.array([b"a", b"\xff", None]).view(pa.string()),
+    pa.array([(1, 2, 3), None, None], pa.month_day_nano_interval()),
+    pa.RunEndEncodedArray.from_arrays(pa.array([ROWS], pa.int32()), pa.array(["a"])),
+]
+"""What a build must refuse although Python can hold some of it."""
+UNCONVERTED = (pa.string_view(), pa.binary_view(), pa.dictionary(pa.int32(), pa.string()))
+OFFSETS = pa.array([*range(ROWS + 1)], pa.int32())
+WRAPS = (
+    lambda values: values,
+    lambda values: pa.ListArray.from_arrays(OFFSETS, values),
+    lambda values: pa.ListViewArray.from_arrays(OFFSETS[:-1], pa.array([1] * ROWS, pa.int32()), values),
+    lambda values: pa.StructArray.from_arrays([values], ["in"]),
+    lambda values: pa.MapArray.from_arrays(OFFSETS, pa.array(["k"] * ROWS), values),
+)
 
 
 def in_json(value):
@@ -61,148 +103,43 @@ def in_json(value):
     return value
 
 
-def rows_of(values):
-    return st.lists(st.none() | values, min_size=ROWS, max_size=ROWS)
-
-
-def from_python(kind, values):
-    return rows_of(values).map(lambda given: Column(pa.array(given, kind)))
-
-
-def from_numbers(kind, limits, odd=lambda given: False):
-    """A column of a type that Arrow keeps as whole numbers: any numbers, most near where the type has its limits."""
-    stored = pa.int32() if kind.bit_width == 32 else pa.int64()
-    least, most = -(2 ** (kind.bit_width - 1)), 2 ** (kind.bit_width - 1) - 1
-    numbers = st.sampled_from([min(max(limit, least), most) for limit in limits]) | st.integers(least, most)
-    few = st.integers(0, 10**4)
-    return rows_of(few | numbers).map(lambda given: Column(pa.array(given, stored).view(kind), odd(given)))
-
-
-def timestamps(unit, zone):
-    return from_numbers(pa.timestamp(unit, zone), [each * 10**6 // MICROSECONDS[unit] for each in SECONDS])
-
-
-def durations(unit):
-    many = MICROSECONDS[unit]
-    limits = [sign * (HUGE * 10**6 // many + more) for sign in (-1, 1) for more in (0, 86_400 * 10**6 // many)]
-    return from_numbers(pa.duration(unit), limits)
-
-
-def times(kind):
-    """Times of a day. What no day has, Arrow takes modulo the day."""
-    day = 86_400 * 10**6 // MICROSECONDS[kind.unit]
-    limits = [-1, 0, day, 2**40]
-    return from_numbers(kind, limits, lambda given: any(n is not None and not 0 <= n < day for n in given))
-
-
-def whole_days(days):
-    return Column(pa.array([None if day is None else day * DAY for day in days], pa.int64()).view(pa.date64()))
-
-
-def never(values):
-    return st.just(Column(values, odd=True))
-
-
-DAY = 86_400_000
-WORDS = pa.array(["a", "b", None])
-LEAVES = [
-    *[from_python(kind, st.text(max_size=20)) for kind in (pa.string(), pa.large_string(), pa.string_view())],
-    from_python(pa.dictionary(pa.int8(), pa.string()), st.text(max_size=2)),
-    *[from_python(kind, st.binary(max_size=20)) for kind in (pa.binary(), pa.binary_view())],
-    from_python(pa.binary(2), st.binary(min_size=2, max_size=2)),
-    from_python(pa.bool_(), st.booleans()),
-    from_python(pa.int64(), st.integers(-(2**63), 2**63 - 1)),
-    from_python(pa.uint64(), st.integers(0, 2**64 - 1)),
-    from_python(pa.float16(), st.floats(width=16).map(np.float16)),
-    from_python(pa.float32(), st.floats(width=32)),
-    from_python(pa.float64(), st.floats()),
-    from_python(pa.decimal128(38, 2), st.integers(-(10**20), 10**20).map(lambda cents: Decimal(cents).scaleb(-2))),
-    from_python(pa.null(), st.none()),
-    from_numbers(pa.date32(), DAYS),
-    rows_of(st.sampled_from(DAYS) | st.integers(-(10**9), 10**9)).map(whole_days),
-    *[timestamps(unit, zone) for unit in MICROSECONDS for zone in (None, "UTC", "+05:30", "-12:00", "Europe/Berlin")],
-    *[durations(unit) for unit in MICROSECONDS],
-    *[times(kind) for kind in (pa.time32("s"), pa.time32("ms"), pa.time64("us"))],
-    *[never(pa.nulls(ROWS, pa.timestamp("s", zone))) for zone in ("Nowhere/Town", "+1:00", "utc?", "../UTC")],
-    never(pa.StructArray.from_arrays([WORDS, WORDS], ["a", "a"])),
-    never(pa.array([b"a", b"\xff", None]).view(pa.string())),
-    never(pa.array([(1, 2, 3), None, None], pa.month_day_nano_interval())),
-    never(pa.RunEndEncodedArray.from_arrays(pa.array([ROWS], pa.int32()), pa.array(["a"]))),
-]
-UNCONVERTED = (pa.string_view(), pa.binary_view(), pa.dictionary(pa.int8(), pa.string()))
-OFFSETS = pa.array([*range(ROWS + 1)], pa.int32())
-
-
-def as_lists(column):
-    return column._replace(values=pa.ListArray.from_arrays(OFFSETS, column.values))
-
-
-def as_list_views(column):
-    values = pa.ListViewArray.from_arrays(OFFSETS[:-1], pa.array([1] * ROWS, pa.int32()), column.values)
-    return Column(values, column.odd or column.values.type in UNCONVERTED)
-
-
-def as_structs(column):
-    return column._replace(values=pa.StructArray.from_arrays([column.values], ["in"]))
-
-
-def as_maps(column):
-    return column._replace(values=pa.MapArray.from_arrays(OFFSETS, pa.array(["k"] * ROWS), column.values))
-
-
-WRAPS = (
-    lambda column: column,
-    as_lists,
-    as_list_views,
-    as_structs,
-    as_maps,
-    lambda column: as_lists(as_structs(column)),
-)
-COLUMNS = st.builds(lambda wrap, column: wrap(column), st.sampled_from(WRAPS), st.one_of(LEAVES))
-
-
-def refused_by_build(catalog, columns):
-    """The name of the column that a build refuses; None if it takes them all."""
+def sent(values):
+    """What values are in JSON; `REFUSED` where Python cannot hold them."""
     try:
-        hubless.build(
-            catalog, "c", VECTORS, BANK, metric="cosine", payload=pa.table(columns), correction="none", index="flat"
-        )
+        return in_json(values.to_pylist())
+    except (OverflowError, ValueError):
+        return REFUSED
+
+
+def columns():
+    """Yield values and what is sent of them: each plain, and in another wrap one after the other."""
+    for number, (plain, odd) in enumerate([*((each, False) for each in PLAIN), *((each, True) for each in ODD)]):
+        for way in {0, number % len(WRAPS)}:
+            values = WRAPS[way](plain)
+            yield values, REFUSED if odd or (way == 2 and plain.type in UNCONVERTED) else sent(values)
+
+
+def is_refused(values):
+    payload = pa.table({"column": values})
+    try:
+        hubless.Index("none", "cosine").fit(None, VECTORS, payload=payload)
     except InputError as error:
-        return re.match(r"payload, column (\w+)(, row 0)?: expected ", str(error))[1]
-    return None
+        return str(error).startswith("payload, column column")
+    return False
 
 
-def built_without_refused(catalog, columns):
-    """Build, without each column that is refused in turn; the names of those that were refused."""
-    refused = set()
-    while name := refused_by_build(catalog, {name: each for name, each in columns.items() if name not in refused}):
-        refused.add(name)
-    return refused
-
-
-@settings(
-    max_examples=8,
-    deadline=None,
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-@given(st.lists(COLUMNS, min_size=10, max_size=30))
-def test_column_is_refused_by_name_at_build_or_sent_as_it_is(columns):
-    given = {f"c{number}": column for number, column in enumerate(columns)}
-    values = {"row": pa.array(range(ROWS))} | {name: column.values for name, column in given.items()}
-    with tempfile.TemporaryDirectory() as folder:
-        refused = built_without_refused(Path(folder), values)
-        assert refused == {name for name, column in given.items() if column.sent() is REFUSED}
-        with serving_catalog(Path(folder)) as base_url:
-            answer = httpx.post(
-                f"{base_url}/v1/collections/c/query",
-                json={"vector": VECTORS[0].tolist(), "limit": ROWS, "with": ["payload"]},
-            )
-    assert answer.status_code == 200
+def test_column_is_refused_by_name_or_sent_as_it_is(tmp_path):
+    given = dict(enumerate(columns()))
+    assert [n for n, (values, told) in given.items() if is_refused(values) != (told is REFUSED)] == []
+    taken = {f"c{n}": each for n, each in given.items() if each[1] is not REFUSED}
+    table = pa.table({"row": pa.array(range(ROWS))} | {name: values for name, (values, _) in taken.items()})
+    hubless.build(tmp_path, "c", VECTORS, metric="cosine", payload=table, correction="none", index="flat")
+    with serving_catalog(tmp_path) as url:
+        asked = {"vector": VECTORS[0].tolist(), "limit": ROWS, "with": ["payload"]}
+        answer = httpx.post(f"{url}/v1/collections/c/query", json=asked).raise_for_status()
     hits = sorted(answer.json()["hits"], key=lambda hit: hit["id"])
-    for name, column in given.items():
-        if name not in refused:
-            assert [hit["payload"][name] for hit in hits] == column.sent(), (name, column.values.type)
+    for name, (values, told) in taken.items():
+        assert [hit["payload"][name] for hit in hits] == told, (name, values.type)
 
 
 def test_rows_added_in_a_zone_where_they_leave_year_9999_are_refused():

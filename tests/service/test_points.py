@@ -40,15 +40,6 @@ class TestPoints:
         assert answer["points"][0]["id"] == catalogs.LARGEST_ID
         assert answer["missing"] == [catalogs.LARGEST_ID - 1]
 
-    def test_points_are_sent_with_what_is_asked_for(self, http):
-        data = catalogs.words()
-        body = {"ids": [data.ids[60]], "with": ["vector", "payload.rank"]}
-        (point,) = http.post(f"{WORDS}/points", json=body).json()["points"]
-        assert point["payload"] == {"rank": 60}
-        np.testing.assert_allclose(point["vector"], data.targets[60], atol=1e-6)
-        (point,) = http.post(f"{WORDS}/points", json={**body, "with": []}).json()["points"]
-        assert set(point) == {"id", "offset", "seq"}
-
     def test_single_point_has_the_columns_that_are_asked_for(self, http):
         point = http.get(f"{WORDS}/points/target-60", params={"with": "payload.rank,vector"}).json()
         assert point["payload"] == {"rank": 60}
@@ -77,13 +68,6 @@ class TestScroll:
         found = list(pages(http, limit=limit))
         assert [point["id"] for page in found for point in page["points"]] == catalogs.words().ids
         assert all(len(page["points"]) == limit for page in found[:-1])
-
-    def test_pages_hold_the_matches_of_the_filter(self, http):
-        wanted = {"field": "tags", "contains": "amber"}
-        found = list(pages(http, filter=wanted, limit=5, **{"with": ["payload.rank"]}))
-        ranks = [point["payload"]["rank"] for page in found for point in page["points"]]
-        assert ranks == [row["rank"] for row in catalogs.payload() if "amber" in row["tags"]]
-        assert len(found) > 2
 
     def test_nothing_is_one_empty_page(self, http, words):
         (page,) = pages(http, filter={"or": []})
@@ -132,7 +116,7 @@ class TestScroll:
         cursor = urlsafe_b64encode(content.encode()).decode()
         for sent in (cursor, "ä", "%", content or 5):
             answer = http.post(f"{WORDS}/scroll", json={"cursor": sent})
-            assert (answer.status_code, answer.json()["code"]) == (422, "invalid_input")
+            assert code_of(answer) == (422, "invalid_input")
             assert answer.json()["parameter"] == "cursor"
 
 
@@ -181,15 +165,6 @@ def test_collection_tells_what_it_is(http, catalog, name, expected):
     assert info == expected
 
 
-@pytest.mark.parametrize("path", ["", "/query", "/query/batch", "/count", "/points/1"])
-@pytest.mark.parametrize("name", ["songs", "..", "%2e%2e%2fwords", "w\u00f6rter", "words%00"])
-def test_unknown_collection_gets_404(http, name, path):
-    method = "POST" if path.startswith(("/q", "/c")) else "GET"
-    # "..", sent as it is, is resolved by the client
-    url = f"/v1/collections/{name.replace('..', '%2e%2e')}{path}"
-    assert code_of(http.request(method, url)) in {(404, "collection_not_found"), (404, "not_found")}
-
-
 @pytest.mark.parametrize("row", range(len(catalogs.AWKWARD_IDS) + 1))
 def test_point_is_found_by_its_id_whatever_that_looks_like(http, words, row):
     wanted = catalogs.words().ids[row]
@@ -233,15 +208,3 @@ def test_wrong_url_parameter_of_a_point_gets_422(http, parameters, code):
 def test_count_is_that_of_the_collection(http, words, body):
     answer = http.post("/v1/collections/words/count", **body)
     assert answer.json() == {"count": catalogs.COUNT, "collection": "words", "version": words.version}
-
-
-def test_count_with_a_filter_is_that_of_its_matches(http, words):
-    wanted = {"or": [{"field": "tags", "contains": "amber"}, {"field": "rank", "lt": 10}]}
-    answer = http.post("/v1/collections/words/count", json={"filter": wanted})
-    matching = [row for row in catalogs.payload() if "amber" in row["tags"] or row["rank"] < 10]
-    assert answer.json() == {"count": len(matching), "collection": "words", "version": words.version}
-
-
-def test_count_of_broken_json_gets_400(http):
-    answer = http.post("/v1/collections/words/count", content=b"{", headers={"content-type": "application/json"})
-    assert code_of(answer) == (400, "malformed_body")

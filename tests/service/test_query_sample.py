@@ -14,7 +14,7 @@ from support.server_process import served
 from support.serving import serving_catalog, wait_until_ready
 
 from hubless.store import draws
-from hubless.store.query_sample import SampledQuery, read_sample
+from hubless.store.query_sample import read_sample
 from hubless_service.observing import sampling
 from hubless_service.settings import Settings
 
@@ -101,17 +101,6 @@ def test_document_and_metrics_say_what_is_kept(run, sample, monkeypatch, http, c
     assert 'hubless_query_sample_failing{collection="words"} 0.0' in page
 
 
-def test_sample_goes_on_after_a_restart(run, sample):
-    for start in (0, 20):
-        with run() as url:
-            ask_all(url, vectors(40)[start : start + 20])
-    with run() as url:
-        assert httpx.get(f"{url}{WORDS}").status_code in (200, 503)
-        wait_until_ready(url)
-        assert httpx.get(f"{url}{WORDS}").json()["query_sample"]["queries"] == 40
-    assert len(of(sample).vectors) == 40
-
-
 def test_clients_are_told_apart_by_the_names_of_keys_or_by_labels_that_tell_no_key(run, sample, tmp_path):
     file = tmp_path / "keys.json"
     file.write_text(json.dumps({"keys": [{"key": "k" * 16, "role": "read", "name": "shop"}]}))
@@ -178,17 +167,6 @@ def test_full_disk_fails_no_query_and_is_told(run, sample, monkeypatch, caplog):
     assert "cannot be kept" in caplog.text
     assert "are kept again" in caplog.text
     assert len(of(sample).vectors) >= 1
-
-
-def test_days_follow_each_other_and_the_oldest_go(tmp_path, words):
-    made = sampling.QuerySampler(tmp_path / "sample", 6)
-    day = 86_400
-    for n in range(12):
-        made._waiting.note(SampledQuery("words", "cosine", vectors(12)[n], "a"), 0)
-        made.look(n * day + 10)
-    made.look(12 * day, last=True)
-    files = sorted(path.name for path in (tmp_path / "sample" / "words").glob("*.parquet"))
-    assert files == [f"197001{n:02}.parquet" for n in range(7, 13)]
 
 
 def test_sample_inside_the_catalog_is_refused(tmp_path):

@@ -22,18 +22,19 @@ def status_of(client, name):
     return client.get("/readyz").json()["collections"].get(name, {}).get("status")
 
 
+def ask_all(client, name):
+    """What a collection answers to requests of all kinds."""
+    path = f"/v1/collections/{name}"
+    yield client.get(path)
+    yield client.get(f"{path}/points/target-50")
+    for end, body in (("query", ASK), ("query/batch", {"queries": [ASK]}), ("count", {})):
+        yield client.post(f"{path}/{end}", json=body)
+
+
 def test_nothing_is_served_before_it_is_loaded(serve, words):
     with serve({"words": words}, held=True) as (client, source):
-        for answer in (
-            client.get("/readyz"),
-            client.get("/v1/collections"),
-            client.get("/v1/collections/words"),
-            client.post("/v1/collections/words/query", json=ASK),
-            client.post("/v1/collections/words/query/batch", json={"queries": [ASK]}),
-            client.post("/v1/collections/words/count"),
-            client.get("/v1/collections/words/points/target-50"),
-            client.get("/v1/collections/no-such"),
-        ):
+        pages = [client.get(path) for path in ("/readyz", "/v1/collections", "/v1/collections/no-such")]
+        for answer in (*pages, *ask_all(client, "words")):
             assert code_of(answer) == (503, "not_ready")
             assert int(answer.headers["retry-after"]) > 0
         assert client.get("/livez").json() == {"status": "ok"}
@@ -76,13 +77,7 @@ def test_broken_collection_is_reported_and_the_others_serve_on(serve, words, cap
         assert {name: state["status"] for name, state in states.items()} == {"broken": "failed", "words": "ready"}
         assert states["broken"]["code"] == code
 
-        for answer in (
-            client.post("/v1/collections/broken/query", json=ASK),
-            client.post("/v1/collections/broken/query/batch", json={"queries": [ASK]}),
-            client.get("/v1/collections/broken"),
-            client.get("/v1/collections/broken/points/1"),
-            client.post("/v1/collections/broken/count"),
-        ):
+        for answer in ask_all(client, "broken"):
             assert code_of(answer) == (status, code)
             assert "retry-after" not in answer.headers  # waiting does not help
             assert "secret" not in answer.text

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import httpx
 import numpy as np
@@ -20,6 +20,7 @@ from hubless.scores.fusion import FUSIONS
 
 STREAM, FILE = (f"application/vnd.apache.arrow.{kind}" for kind in ("stream", "file"))
 READ, ADMIN, LIMITED = "reader-0123456789", "admin-0123456789", "limited-0123456789"
+SQL = """SELECT id, score - coalesce(offset, ?) AS s FROM hits LEFT JOIN offsets USING (id) ORDER BY s DESC LIMIT 10"""
 TABLE = {"ids": [["a", "b"], ["a"]], "scores": [[2.0, 1.0], [3.0]]}
 
 
@@ -50,8 +51,15 @@ def http(place, contract, logs):
 
 
 @pytest.fixture(scope="module")
-def fitted(logs):
-    return [hubless.ScoreCorrection.fit(lists) for lists in logs[0]]
+def fitted(http, logs):
+    """Of each name the correction of the library, and lists to correct; `far` is of distances."""
+    far = [
+        [{"ids": each["ids"], "scores": [9 - score for score in each["scores"]]} for each in lists]
+        for lists in (logs[0][0], logs[1][0])
+    ]
+    assert http.put("/v1/scores/far", json={"lists": far[0], "distance": True}).json()["distance"] is True
+    made = {name: (hubless.ScoreCorrection.fit(logs[0][n]), logs[1][n]) for n, name in enumerate(("words", "vectors"))}
+    return made | {"far": (hubless.ScoreCorrection.fit(far[0], distance=True), far[1])}
 
 
 def rerank(http, *lists, **options):
@@ -74,75 +82,72 @@ def test_library_command_service_and_sql_give_one_answer(http, logs, run, tmp_pa
     command = hubless.ScoreCorrection.load(tmp_path / "offsets.parquet")
     sent = (tmp_path / "offsets.arrow").read_bytes()
     assert http.put("/v1/scores/from-file", content=sent, headers={"content-type": FILE}).status_code == 201
-    database = sqlite3.connect(":memory:")
-    database.execute("CREATE TABLE offsets (id INTEGER PRIMARY KEY, offset REAL)")
-    database.executemany("INSERT INTO offsets VALUES (?, ?)", list(command.offsets.items()))
     moved = 0
-    for each in logs[1][0]:
-        given = [*each["ids"], 10**6], [*each["scores"], each["scores"][-1]]
-        wanted = library.rerank(*given, 10)
-        assert command.rerank(*given, 10) == wanted
-        for name in ("words", "from-file"):
-            ids, scores, parts = columns(rerank(http, {"ids": given[0], "scores": given[1], "correction": name}))
-            assert (ids, scores) == (wanted.ids, wanted.scores)
-            assert parts == [[score] for score in scores]
-        database.execute("CREATE TEMP TABLE hits (id INTEGER, score REAL)")
-        database.executemany("INSERT INTO hits VALUES (?, ?)", list(zip(*given, strict=True)))
-        corrected = "SELECT id, score - coalesce(offset, ?) AS s FROM hits LEFT JOIN offsets USING (id) ORDER BY s DESC"
-        there = database.execute(f"{corrected} LIMIT 10", (command.smallest,)).fetchall()
-        assert there == list(zip(wanted.ids, wanted.scores, strict=True))
-        database.execute("DROP TABLE hits")
-        moved += wanted.ids[0] != given[0][0]
-    database.close()
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("CREATE TABLE offsets (id INTEGER PRIMARY KEY, offset REAL)")
+        database.executemany("INSERT INTO offsets VALUES (?, ?)", list(command.offsets.items()))
+        database.execute("CREATE TABLE hits (id INTEGER, score REAL)")
+        for each in logs[1][0]:
+            given = [*each["ids"], 10**6], [*each["scores"], each["scores"][-1]]
+            wanted = library.rerank(*given, 10)
+            assert command.rerank(*given, 10) == wanted
+            for name in ("words", "from-file"):
+                found = columns(rerank(http, {"ids": given[0], "scores": given[1], "correction": name}))
+                assert found == [wanted.ids, wanted.scores, [[score] for score in wanted.scores]]
+            database.execute("DELETE FROM hits")
+            database.executemany("INSERT INTO hits VALUES (?, ?)", list(zip(*given, strict=True)))
+            there = database.execute(SQL, (command.smallest,)).fetchall()
+            assert there == list(zip(wanted.ids, wanted.scores, strict=True))
+            moved += wanted.ids[0] != given[0][0]
     assert moved > 10
 
 
-@pytest.mark.parametrize("fusion", [None, *FUSIONS])
-def test_several_lists_are_corrected_each_by_its_own_correction_and_then_fused(http, logs, fitted, fusion):
-    for first, second in zip(*(lists[:20] for lists in logs[1]), strict=True):
-        lists = {**first, "correction": "words", "weight": 0.25}, {**second, "correction": "vectors", "strength": 0.5}
-        options = {} if fusion is None else {"fusion": fusion}
-        found = columns(rerank(http, *lists, {"ids": [], "scores": []}, limit=7, **options))
-        corrected = [
-            fitted[0].rerank(first["ids"], first["scores"]),
-            fitted[1].rerank(second["ids"], second["scores"], strength=0.5),
-            ([], []),
-        ]
-        assert found == list(hubless.fuse(corrected, weights=[0.25, 1, 1], by=fusion or "min_max", limit=7))
+VECTOR = np.random.default_rng(4).normal(size=8).astype(np.float32)
+MIXED, OTHER = {"ids": ["x", "y", "z"], "scores": [1.0, 3.0, 2.0]}, {"ids": ["y"], "scores": [5.0]}
+ASKED = {"collection": "photos", "vector": VECTOR.tolist()}
+ODD = {"filter": {"odd": 1}, "limit": 5, "strength": 0}
+
+
+@pytest.mark.parametrize("now", [0, 7, 19])
+def test_lists_are_corrected_each_by_its_own_correction_and_then_fused(http, place, logs, fitted, now):
+    """As `ScoreCorrection.rerank`, `Collection.query` and `fuse` do it."""
+    index = hubless.open(place, "photos")
+    sent, right = {}, {}
+    for name, (correction, lists) in fitted.items():
+        ids, scores = lists[now]["ids"], lists[now]["scores"]
+        sent[name] = {"ids": ids, "scores": scores, "correction": name}
+        right[name] = correction.rerank(ids, scores)
+        right[f"half {name}"] = correction.rerank(ids, scores, strength=0.5)
+    sent |= {"half vectors": sent["vectors"] | {"strength": 0.5}, "none": {"ids": [], "scores": []}}
+    sent |= {"photos": ASKED, "odd": ASKED | ODD}
+    found = index.query(VECTOR, 50), index.query(VECTOR, **ODD)
+    right |= {name: (hits.ids[0], hits.scores[0].tolist()) for name, hits in zip(("photos", "odd"), found, strict=True)}
+    right["none"] = [], []
+    calls = [(["words", "half vectors", "none"], [0.25, 1, 1], {"limit": 7, "fusion": by}) for by in FUSIONS]
+    calls += [(["words", "photos"], [1, 2], {"limit": 60}), (["far"], [1], {"limit": 5}), (["odd"], [1], {})]
+    for names, weights, options in calls:
+        lists = [sent[name] | {"weight": weight} for name, weight in zip(names, weights, strict=True)]
+        ids, scores, parts = columns(rerank(http, *lists, **options))
+        if len(names) > 1:
+            wanted = hubless.fuse(
+                [right[name] for name in names],
+                weights=weights,
+                by=options.get("fusion", "min_max"),
+                limit=options["limit"],
+            )
+            np.testing.assert_allclose(np.sort(parts, axis=0), np.sort(wanted[2], axis=0), atol=1e-5)
+        else:
+            wanted = [each[: options.get("limit")] for each in right[names[0]][:2]]
+        assert scores == pytest.approx(list(wanted[1]), abs=1e-5)
+        assert sorted(ids) == sorted(wanted[0])
 
 
 def test_list_without_correction_is_sorted_and_a_distance_is_better_when_lower(http):
-    mixed = {"ids": ["x", "y", "z"], "scores": [1.0, 3.0, 2.0]}
-    assert columns(rerank(http, mixed))[:2] == [["y", "z", "x"], [3.0, 2.0, 1.0]]
-    assert columns(rerank(http, {**mixed, "distance": True}))[0] == ["x", "z", "y"]
-    fused = rerank(http, {**mixed, "distance": True}, {"ids": ["y"], "scores": [5.0]}, fusion="min_max")
+    assert columns(rerank(http, MIXED))[:2] == [["y", "z", "x"], [3.0, 2.0, 1.0]]
+    assert columns(rerank(http, {**MIXED, "distance": True}))[0] == ["x", "z", "y"]
+    fused = rerank(http, {**MIXED, "distance": True}, OTHER, fusion="min_max")
     assert fused["unknown"] == [0, 0]
     assert columns(fused) == [["x", "y", "z"], [1.0, 1.0, 0.5], [[1.0, 0.0], [0.0, 1.0], [0.5, 0.0]]]
-
-
-def test_correction_of_distances_adds_offsets(http, logs):
-    lists = [{"ids": each["ids"], "scores": [9 - score for score in each["scores"]]} for each in logs[0][0]]
-    about = http.put("/v1/scores/far", json={"lists": lists, "distance": True}).json()
-    assert about["distance"] is True
-    correction = hubless.ScoreCorrection.fit(lists, distance=True)
-    found = columns(rerank(http, {**lists[3], "correction": "far"}, limit=5))
-    assert found[:2] == list(correction.rerank(lists[3]["ids"], lists[3]["scores"], 5)[:2])
-
-
-def test_query_to_a_collection_and_a_list_are_fused_in_one_request(http, place, logs, fitted):
-    index, vector = hubless.open(place, "photos"), np.random.default_rng(4).normal(size=8).astype(np.float32)
-    words = logs[1][0][0]
-    lists = {**words, "correction": "words"}, {"collection": "photos", "vector": vector.tolist(), "weight": 2}
-    near = index.query(vector, 50)
-    corrected = [fitted[0].rerank(words["ids"], words["scores"]), (near.ids[0], near.scores[0].tolist())]
-    ids, scores, parts = columns(rerank(http, *lists, limit=60))
-    expected = hubless.fuse(corrected, weights=[1, 2], limit=60)
-    assert sorted(ids) == sorted(expected.ids)
-    assert scores == pytest.approx(expected.scores, abs=1e-5)
-    assert {0.0} not in [{part for _, part in parts}, {part for part, _ in parts}]
-    some = {"collection": "photos", "vector": vector.tolist(), "filter": {"odd": 1}, "limit": 5, "strength": 0}
-    found = index.query(vector, 5, strength=0, filter={"odd": 1})
-    assert columns(rerank(http, some))[0] == found.ids[0]
 
 
 def test_hits_of_a_collection_come_with_their_payload(http):
@@ -156,22 +161,16 @@ def test_hits_of_a_collection_come_with_their_payload(http):
     assert all("payload" not in hit for hit in rerank(http, query)["hits"])
 
 
-def labelled(lists, right):
-    return [{**each, "relevant": int(item)} for each, item in zip(lists, right, strict=True)]
-
-
 def test_labels_make_confidence_a_probability_and_min_accuracy_keeps_a_promise(http, logs):
     ids, scores, right = hubby_log(queries=800, seed=5)
-    lists = labelled(as_lists(ids, scores), right)
+    lists = [each | {"relevant": item} for each, item in zip(as_lists(ids, scores), right.tolist(), strict=True)]
     about = http.put("/v1/scores/sure", json={"lists": logs[0][0], "labelled": lists}).json()
-    assert about["pairs"] == 800
-    assert 0.8 in about["accuracies"]
+    assert (about["pairs"], 0.8 in about["accuracies"]) == (800, True)
     cut = hubless.ScoreCorrection.fit(logs[0][0]).calibrate(lists, right.tolist())
     seen = set()
     for each in logs[1][0]:
         answer = rerank(http, {**each, "correction": "sure"}, min_accuracy=0.8)
-        assert answer["confidence"] == cut.confidence(each["ids"], each["scores"])
-        assert answer["calibrated"] is True
+        assert (answer["confidence"], answer["calibrated"]) == (cut.confidence(each["ids"], each["scores"]), True)
         assert answer["answered"] == cut.accept(each["ids"], each["scores"], 0.8) == bool(answer["hits"])
         seen.add(answer["answered"])
     assert seen == {True, False}
@@ -181,8 +180,8 @@ def test_labels_make_confidence_a_probability_and_min_accuracy_keeps_a_promise(h
 
 def test_cut_of_fused_scores_tells_their_confidence(http, logs):
     pairs = [
-        ({**first, "correction": "words"}, {**second, "correction": "vectors"})
-        for first, second in zip(*logs[1], strict=True)
+        [{**each, "correction": name} for each, name in zip(pair, ("words", "vectors"), strict=True)]
+        for pair in zip(*logs[1], strict=True)
     ]
     past = [columns(rerank(http, *pair, limit=11))[1] for pair in pairs]
     cut = hubless.Cut.fit(past).calibrate(past, np.arange(len(past)) % 3 > 0)
@@ -192,91 +191,6 @@ def test_cut_of_fused_scores_tells_their_confidence(http, logs):
 
 
 LIST = {"ids": ["a", "b"], "scores": [2.0, 1.0]}
-NUMBERS = {"ids": [1, 2], "scores": [2.0, 1.0], "correction": "words"}
-QUERY = {"collection": "photos", "vector": [1.0] * 8}
-WRONG = [
-    ({"lists": []}, "lists: expected 1 to 10 lists, got 0"),
-    ({"lists": [LIST] * 11}, "lists: expected 1 to 10 lists, got 11"),
-    ({"lists": [LIST, {}]}, "lists[1].ids: expected ids and scores, or collection with a query, got none"),
-    ({"lists": [LIST, {"ids": ["a"]}]}, "lists[1].scores: expected ids and scores"),
-    ({"lists": [{"ids": ["a"], "scores": [1, 2]}]}, "lists[0].scores: expected as many as ids, 1, got 2"),
-    ({"lists": [LIST, {"ids": ["a", "a"], "scores": [2, 1]}]}, "lists[1].ids[1]: expected each item once in a list"),
-    ({"lists": [{"ids": ["a", True], "scores": [2, 1]}]}, "lists[0].ids[1]: expected a string, or a whole number"),
-    ({"lists": [{"ids": [2**63], "scores": [2]}]}, "lists[0].ids[0]: expected a string, or a whole number of 64 bits"),
-    (
-        {"lists": [LIST, {"ids": [1, 2], "scores": [2, "x"]}]},
-        'lists[1].scores[1]: expected a number, got the string "x',
-    ),
-    ({"lists": [{"ids": ["a"] * 1001, "scores": []}]}, "lists[0].ids: expected at most 1000 ids, got 1001"),
-    ({"lists": [{**LIST, "weight": -1}]}, "lists[0].weight: expected a number of at least 0, got -1"),
-    ({"lists": [{**LIST, "strength": 1}]}, "lists[0].strength: expected none without correction"),
-    ({"lists": [{**LIST, "correction": "words", "distance": True}]}, "lists[0].distance: expected none beside"),
-    ({"lists": [{**LIST, "vector": [1.0]}]}, "lists[0].vector: expected none without collection"),
-    ({"lists": [{**LIST, "collection": "photos"}]}, "lists[0].ids: expected none beside collection"),
-    ({"lists": [LIST, {"collection": "photos"}]}, "lists[1].vector: expected one of vector, text, image and id"),
-    ({"lists": [LIST, {**QUERY, "filter": {"no": 1}}]}, "lists[1].filter"),
-    ({"lists": [{**LIST, "with": ["payload"]}]}, "lists[0].with: expected none without collection"),
-    ({"lists": [{**QUERY, "with": ["vector"]}]}, "lists[0].with: expected payload, or columns of it, got vector"),
-    ({"lists": [{**QUERY, "with": ["payload.no"]}]}, "lists[0].with"),
-    ({"lists": [LIST, {**QUERY, "vector": ["x"] * 8}]}, "lists[1].vector[0]: expected a number"),
-    ({"lists": [LIST], "fusion": "sum"}, 'fusion: expected one of min_max, z, rrf, got the string "sum"'),
-    ({"lists": [LIST], "min_accuracy": 0.9}, "min_accuracy: expected a cut beside it"),
-    ({"lists": [NUMBERS], "min_accuracy": 0.9}, "min_accuracy: expected none, as confidence"),
-    (
-        {"lists": [QUERY, {**NUMBERS, "ids": [1, "2"]}]},
-        "lists[1].ids[1]: expected the id of a hit, a whole number such",
-    ),
-    ({"lists": [LIST, NUMBERS]}, "lists[1].ids[0]: expected the id of a hit, a text such as 'a', got 1, a number"),
-    ({"lists": [LIST, QUERY]}, "lists[1].ids[0]: expected the id of a hit, a text such as 'a', got "),
-    ({"lists": [LIST], "cut": {"temperature": 1}}, "cut: expected the JSON of a hubless.Cut"),
-    ({"lists": [LIST], "cut": 5}, "cut: expected the JSON of a hubless.Cut"),
-]
-
-
-@pytest.mark.parametrize(("body", "expected"), WRONG)
-def test_wrong_lists_are_refused_with_their_place(http, body, expected):
-    answer = http.post("/v1/rerank", json=body)
-    assert (answer.status_code, answer.json()["detail"][: len(expected)]) == (422, expected)
-
-
-@pytest.mark.parametrize(
-    ("given", "code"),
-    [
-        ({**LIST, "colour": 1}, (422, "unknown_field")),
-        ({**LIST, "correction": "none"}, (404, "scores_not_found")),
-        ({**LIST, "correction": "../photos"}, (404, "scores_not_found")),
-        ({"collection": "none", "vector": [1.0]}, (404, "collection_not_found")),
-        ({"collection": "photos", "id": 5000}, (404, "point_not_found")),
-        ({"collection": "photos", "vector": [1.0]}, (422, "dimension_mismatch")),
-        ({"collection": "photos", "text": "dog"}, (422, "no_encoder")),
-    ],
-)
-def test_what_a_list_names_and_is_not_there_has_its_code(http, given, code):
-    answer = http.post("/v1/rerank", json={"lists": [LIST, given]})
-    assert code_of(answer) == code
-    assert code[0] == 404 or "lists[1]." in answer.json()["detail"]
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ({"lists": []}, "lists: expected a list of at least one object with ids and scores, got a list of 0"),
-        ({"lists": [LIST, 3]}, "lists[1]: expected an object with ids and scores, got 3"),
-        ({"lists": [LIST, {"ids": ["a"]}]}, "lists[1].scores: expected one for each list, got none"),
-        ({"lists": [LIST, {**LIST, "scores": [1, "x"]}]}, "lists[1].scores[1]: expected a number, got 'x'"),
-        ({"lists": [LIST, {"ids": ["a", "a"], "scores": [2, 1]}]}, "lists[1].ids: expected each item once"),
-        ({"lists": [LIST, {"ids": [3], "scores": [2]}]}, "lists[1].ids[0]: expected the id of a hit, a text such as"),
-        ({"lists": [LIST], "labelled": [{**LIST, "relevant": 5}]}, "labelled[0].relevant: expected the id of a hit, a"),
-        ({"lists": [LIST], "labelled": [{**LIST, "relevant": ["a", 5]}]}, "labelled[0].relevant[1]: expected the id"),
-        ({"lists": [LIST], "labelled": [{**NUMBERS, "relevant": "a"}]}, "labelled[0]."),
-        ({"lists": [LIST], "labelled": [{**LIST, "scores": [1], "relevant": "a"}]}, "labelled[0]: expected as many"),
-        ({"lists": [LIST], "labelled": [{**LIST, "relevant": "a"}]}, "lists: expected a log of at least 20 lists"),
-    ],
-)
-def test_wrong_logs_are_refused_with_their_place(http, body, expected):
-    answer = http.put("/v1/scores/wrong", json=body)
-    assert (answer.status_code, answer.json()["detail"][: len(expected)]) == (422, expected)
-    assert code_of(http.get("/v1/scores/wrong")) == (404, "scores_not_found")
 
 
 def put_arrow(http, table, kind=STREAM, name="arrow", **options):
@@ -316,27 +230,6 @@ def test_correction_whose_metadata_says_something_else_is_refused(http, tmp_path
     problem(put_arrow(http, stored(tmp_path, **metadata)))
 
 
-def bombs():
-    """Tables that say in a few bytes what takes gigabytes in memory."""
-    long = pa.array(["x" * 2**20])
-    yield (
-        "dictionary",
-        {"query": [1] * 3000, "id": pa.DictionaryArray.from_arrays([0] * 3000, long), "score": [1] * 3000},
-    )
-    empty = pa.array([[]] * 3, pa.list_(pa.int64(), 0))
-    yield "lists of nothing", {"ids": empty, "scores": empty}
-    yield "nulls", {"query": [1], "id": pa.nulls(1), "score": [1.0]}
-    yield "struct", {"query": [{"a": 1}], "id": ["a"], "score": [1.0]}
-    yield "text for numbers", {"query": [1], "id": ["a"], "score": ["1"]}
-    yield "other columns", {"query": [1], "id": ["a"], "score": [1.0], "payload": ["x"]}
-    yield "a correction without metadata", {"id": ["a"], "offset": [1.0]}
-
-
-@pytest.mark.parametrize("columns", [pytest.param(columns, id=name) for name, columns in bombs()])
-def test_arrow_of_other_types_is_refused(http, columns):
-    problem(put_arrow(http, pa.table(columns)))
-
-
 def test_compressed_streams_repeated_ids_and_parquet_are_refused(http, tmp_path):
     assert "compressed" in problem(put_arrow(http, pa.table(TABLE), compression="zstd"))
     twice = pa.concat_tables([stored(tmp_path)] * 2)
@@ -365,13 +258,6 @@ def test_corrections_are_listed_described_replaced_and_deleted(http, logs):
     assert "brief" not in [each["name"] for each in http.get("/v1/scores").json()["scores"]]
 
 
-@pytest.mark.parametrize("name", ["..", "-a", "a.b", "x" * 65, "a%2Fb", ".lock"])
-def test_wrong_names_are_refused(http, place, name):
-    before = sorted(place.rglob("*"))
-    assert http.put(f"/v1/scores/{name}", json={"lists": [LIST]}).status_code in (404, 405, 422)
-    assert sorted(place.rglob("*")) == before
-
-
 def test_corrections_outlive_the_server_and_a_damaged_file_is_named(place, http, logs):
     wanted = http.get("/v1/scores/words").json()
     with serving_catalog(place) as url, httpx.Client(base_url=url) as other:
@@ -380,7 +266,7 @@ def test_corrections_outlive_the_server_and_a_damaged_file_is_named(place, http,
         (place / ".scores" / "torn.arrow").rename(place / ".scores" / "sound")
         (place / ".scores" / "torn.arrow").write_bytes(b"ARROW1")
         torn = other.get("/v1/scores/torn")
-        assert (torn.status_code, torn.json()["code"]) == (503, "storage")
+        assert code_of(torn) == (503, "storage")
         assert "put the scores again" in torn.json()["detail"]
         assert str(place) not in torn.text
         assert other.put("/v1/scores/torn", json={"lists": [LIST]}).status_code == 200
@@ -465,5 +351,3 @@ def test_lists_of_arrow_may_learn_and_a_file_of_the_command_may_not(http, tmp_pa
     made = arrow_stream(stored(tmp_path))
     answer = http.put("/v1/scores/arrow", params={"learn": "true"}, content=made, headers={"content-type": STREAM})
     assert "learn: expected lists beside it" in problem(answer)
-    wrong = http.put("/v1/scores/arrow", json={"lists": [LIST], "trusted": ["shop"]})
-    assert "trusted: expected none without learn" in problem(wrong)

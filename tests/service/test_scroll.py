@@ -5,10 +5,11 @@ from contextlib import ExitStack
 import httpx
 import pytest
 from support import small, writing
+from support.contract import code_of
 from support.server_process import served
 from support.serving import serving_catalog
 from support.until import until
-from support.writing import NAME, model, point, scrolled
+from support.writing import NAME, model, point, put_points, scrolled
 
 import hubless
 from hubless.search.transaction import WritableCollection
@@ -23,7 +24,7 @@ def write_again_and_again(client, count=40):
     """Targets that replace each other, so that how many ever came depends on who counts. Return which are there."""
     for number in range(count):
         points = [point(f"a-{number % 25}", number), point(f"b-{number * 7 % 25}", number)]
-        client.put("/points", json={"points": points}).raise_for_status()
+        put_points(client, *points).raise_for_status()
     client.post("/points/delete", json={"ids": ["a-3", "target-9"]}).raise_for_status()
     stored = {*small.IDS, *(f"a-{number % 25}" for number in range(count))}
     return stored.union(f"b-{number * 7 % 25}" for number in range(count)) - {"a-3", "target-9"}
@@ -62,7 +63,7 @@ def test_scroll_goes_on_after_another_version_was_served_for_a_while(tmp_path):
             until(lambda version=version: client.post("/count").json()["version"] == version)
             if version == second.version:
                 answer = client.post("/scroll", json={"cursor": halfway["cursor"]})
-                assert (answer.status_code, answer.json()["code"]) == (410, "cursor_expired")
+                assert code_of(answer) == (410, "cursor_expired")
         assert ids(scrolled(client, page=halfway, limit=7)) == sorted(stored)
 
 
@@ -75,7 +76,7 @@ def test_cursor_of_writes_that_are_not_there_any_more_is_told_so(tmp_path):
         left.unlink()
     with writing.writable(tmp_path) as client:
         answer = client.post("/scroll", json={"limit": 5, "cursor": cursor})
-    assert (answer.status_code, answer.json()["code"]) == (410, "cursor_expired")
+    assert code_of(answer) == (410, "cursor_expired")
 
 
 class MadeAnew(CatalogSource):
@@ -115,7 +116,7 @@ def test_version_and_log_are_of_the_same_collection_though_it_is_made_anew_meanw
     writing.build(tmp_path)
     MadeAnew.opened = 0
     with client_of(MadeAnew(tmp_path)) as client:
-        answer = client.put("/points", json={"points": [point("new", 1)]})
+        answer = put_points(client, point("new", 1))
         assert (answer.status_code, answer.json().get("seq")) == (200, 1)
     assert hubless.open(tmp_path, NAME).seq == 1
 
@@ -125,12 +126,10 @@ def test_write_to_a_version_that_was_pruned_waits_for_the_newer_one(tmp_path, cl
     with client_of(CatalogSource(tmp_path)) as client:
         writing.build(tmp_path)
         hubless.Catalog(tmp_path).prune(NAME, keep=1)
-        answer = client.put("/points", json={"points": [point("new", 1)]})
-        assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
+        answer = put_points(client, point("new", 1))
+        assert code_of(answer) == (503, "not_ready")
         assert answer.headers["Retry-After"] == "1"
-        answer = until(
-            lambda: (answer := client.put("/points", json={"points": [point("new", 1)]})).is_success and answer
-        )
+        answer = until(lambda: (answer := put_points(client, point("new", 1))).is_success and answer)
         assert answer.json()["seq"] == 1
         assert client.post("/count").json()["version"] != before.version
     assert hubless.open(tmp_path, NAME).seq == 1
@@ -139,7 +138,7 @@ def test_write_to_a_version_that_was_pruned_waits_for_the_newer_one(tmp_path, cl
 def test_open_takes_the_newer_version_if_its_own_is_merged_and_pruned_meanwhile(tmp_path, client_of, monkeypatch):
     writing.build(tmp_path)
     with client_of(CatalogSource(tmp_path)) as client:
-        assert client.put("/points", json={"points": [point("new", 1)]}).is_success
+        assert put_points(client, point("new", 1)).is_success
     catch_up, followed = WritableCollection.catch_up, []
 
     def merged_before(written):

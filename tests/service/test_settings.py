@@ -60,15 +60,6 @@ def test_limits_hold_for_queries(serve, words, vector):
         assert refused["expected"] == "a whole number from 0 to 2 beside this limit"
         assert len(client.post(query, json=body).json()["hits"]) == 3
         assert len(client.post(query, json={**body, "limit": 5}).json()["hits"]) == 5
-        refused = client.post(query, json={**body, "limit": 1001}).json()
-        assert (refused["parameter"], refused["expected"]) == ("limit", "a whole number from 1 to 1000")
-        assert client.post(batch, json={"queries": [body] * 2}).status_code == 200
-        refused = client.post(batch, json={"queries": [body] * 1001}).json()
-        assert (refused["code"], refused["expected"], refused["received"]) == (
-            "invalid_input",
-            "1 to 1000 queries",
-            "1001",
-        )
         binary = client.post(
             batch, content=vector.tobytes() * 1001, headers={"content-type": "application/octet-stream"}
         )

@@ -1,13 +1,11 @@
 """Points without a vector, and points with a text in its place."""
 
-import numpy as np
 import pytest
-from support import catalogs, writing
-from support.serving import serving_catalog
+from support import writing
+from support.writing import count_of, put_points
 
 import hubless
 from hubless.builder.lifecycle import create
-from hubless_client import ApiInvalidInput, Client
 
 VECTOR = [0.5, 1.0, -0.25]
 POINTS = [
@@ -34,8 +32,8 @@ def check(client, missing=("b", "d")):
     kind = {"filter": {"field": "kind", "eq": "x"}}
     hits = client.post("/query", json={"vector": VECTOR, **kind}).json()["hits"]
     assert {hit["id"] for hit in hits} == {"a", "b"} - set(missing)
-    assert client.post("/count", json={}).json()["count"] == 4
-    assert client.post("/count", json=kind).json()["count"] == 2
+    assert count_of(client) == 4
+    assert count_of(client, **kind) == 2
     points = writing.scrolled(client, limit=3, **{"with": ["vector", "payload"]})
     assert {point["id"] for point in points if point["vector"] is None} == set(missing)
     assert all(point["offset"] == 0 for point in points)
@@ -43,7 +41,7 @@ def check(client, missing=("b", "d")):
 
 def test_points_without_a_vector_are_stored_merged_and_found_by_all_but_queries(catalog):
     with writing.writable(catalog) as client:
-        assert client.put("/points", json={"points": POINTS}).json()["inserted"] == 4
+        assert put_points(client, *POINTS).json()["inserted"] == 4
         check(client)
         refused = client.post("/query", json={"id": "b"})
         assert refused.status_code == 422
@@ -67,46 +65,20 @@ def test_points_without_a_vector_are_stored_merged_and_found_by_all_but_queries(
     assert hubless.merge(catalog, writing.NAME, progress=False).vectorless == 2
     with writing.writable(catalog) as client:
         assert client.post("/query", json={"vector": VECTOR}).json()["hits"] == []
-        assert client.post("/count").json()["count"] == 2
+        assert count_of(client) == 2
 
 
 @pytest.mark.parametrize("key", ["vectors", "embedding", "values", "Vector"])
 def test_point_whose_vector_has_another_name_is_refused_by_it(catalog, key):
     with writing.writable(catalog) as client:
-        misspelt = client.put("/points", json={"points": [{"id": "a", key: VECTOR}]})
+        misspelt = put_points(client, {"id": "a", key: VECTOR})
         assert (misspelt.status_code, misspelt.json()["parameter"]) == (422, f"points[0].{key}")
         inside = [{"id": "a", "vector": VECTOR}, {"id": "b", "payload": {"kind": "x", key: VECTOR}}]
-        refused = client.put("/points", json={"points": inside})
+        refused = put_points(client, *inside)
         assert (refused.status_code, refused.json()["parameter"]) == (422, "points[1].vector")
         assert f"payload.{key} could be meant" in refused.json()["detail"]
-        assert client.post("/count").json()["count"] == 0
+        assert count_of(client) == 0
         inside[1]["vector"] = None
-        assert client.put("/points", json={"points": inside}).json()["inserted"] == 2
+        assert put_points(client, *inside).json()["inserted"] == 2
         patch = {"points": [{"id": "a", "payload": {key: VECTOR}}]}
         assert client.patch("/points", json=patch).status_code == 200
-
-
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory):
-    catalog = catalogs.build(tmp_path_factory.mktemp("texts"))
-    with serving_catalog(catalog) as url, Client(url) as client:
-        yield client
-
-
-def test_text_becomes_the_vector_of_the_encoder(texts):
-    text = "amber"
-    written = texts.put("words", ["by text"], texts=[text])
-    assert written.inserted == 1
-    stored = texts.point("words", "by text", with_vector=True)
-    best = texts.query("words", text=text, limit=1, strength=0)[0]
-    assert best.id == "by text"
-    assert best.similarity == pytest.approx(1, abs=1e-5)
-    assert np.linalg.norm(stored.vector) == pytest.approx(1, abs=1e-5)
-
-
-def test_text_that_cannot_be_encoded_is_named_and_nothing_is_stored(texts):
-    with pytest.raises(ApiInvalidInput, match=r"points\[1\]\.text"):
-        texts.put("words", ["good", "bad"], texts=["amber", "zzz"])
-    with pytest.raises(ApiInvalidInput, match="text"):
-        texts.put("numbers", [900], texts=["amber"])
-    assert texts.points("words", ["good", "bad"]).missing == ("good", "bad")

@@ -99,7 +99,8 @@ def test_workers_end_when_their_supervisor_is_killed_and_leave_no_counts(catalog
     before = f"from hubless_service.processes import workers; workers._MEMORY = {str(tmp_path)!r}"
     with served(catalog, "--workers", 2, before=before) as server:
         workers = server.workers()
-        assert [*tmp_path.glob("hubless-*/*.db")]
+        (folder,) = {path.parent for path in tmp_path.glob("hubless-*/*.db")}
+        assert folder.stat().st_mode & 0o777 == 0o700
         server.process.kill()
         server.process.wait()
         while any(command_line(pid) for pid in workers):

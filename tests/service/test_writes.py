@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from support import small, writing
 from support.contract import problem
-from support.writing import NAME, point, put
+from support.writing import NAME, count_of, point, put, put_points
 
 import hubless
-from hubless.store.log import Log
 
 FILTER = {"field": "title", "eq": "new"}
 
@@ -35,54 +34,40 @@ def origin(client):
     return str(client.base_url).split("/v1")[0]
 
 
-def test_points_are_put_patched_and_deleted_by_id_and_by_filter_and_what_is_left_is_found(client, correction):
+def test_writes_are_found_by_all_and_survive_a_restart_and_stand_in_the_library_too(catalog, correction):
     stored = writing.model()
     new = [point("new", 1, title="new"), point("target-9", 2), point("second", 3, tags=[1, None])]
-    answer = client.put("/points", json={"points": new}).json()
-    put(stored, *new)
-    assert {name: answer[name] for name in ("seq", "inserted", "updated")} == {"seq": 1, "inserted": 2, "updated": 1}
-    writing.check(client, stored, correction)
-
     patches = [{"id": "target-10", "payload": {"title": "new"}}, {"id": "target-11", "payload": {"tags": None}}]
-    assert client.patch("/points", json={"points": patches}).json()["updated"] == 2
-    for sent in patches:
-        vector, payload = stored[sent["id"]]
-        stored[sent["id"]] = vector, payload | sent["payload"]
-    assert client.post("/count", json={"filter": FILTER}).json()["count"] == 2
-    writing.check(client, stored, correction)
-
-    for deleted in (2, 0):
-        assert client.post("/points/delete", json={"filter": FILTER}).json()["deleted"] == deleted
-    answer = client.post("/points/delete", json={"ids": ["target-8", "nobody", "target-9", "target-8"]}).json()
-    assert answer["deleted"] == 2
+    with writing.writable(catalog) as client:
+        answer = put_points(client, *new).json()
+        put(stored, *new)
+        assert [answer[name] for name in ("seq", "inserted", "updated")] == [1, 2, 1]
+        writing.check(client, stored, correction)
+        assert client.patch("/points", json={"points": patches}).json()["updated"] == 2
+        for sent in patches:
+            vector, payload = stored[sent["id"]]
+            stored[sent["id"]] = vector, payload | sent["payload"]
+        assert count_of(client, filter=FILTER) == 2
+        writing.check(client, stored, correction)
+        for deleted in (2, 0):
+            assert client.post("/points/delete", json={"filter": FILTER}).json()["deleted"] == deleted
+        ids = ["target-8", "nobody", "target-9", "target-8"]
+        assert client.post("/points/delete", json={"ids": ids}).json()["deleted"] == 2
     for gone in ("new", "target-10", "target-8", "target-9"):
         del stored[gone]
-    writing.check(client, stored, correction)
-    hits = client.post("/query", json={"vector": [1.0] * small.DIM, "limit": len(stored)}).json()["hits"]
-    assert len(hits) == len(stored)
-
-
-def test_writes_survive_a_restart_and_stand_in_the_library_too(catalog, correction):
-    stored = writing.model()
-    with writing.writable(catalog) as client:
-        for seed in range(5):
-            sent = [point(f"new-{seed}", seed), point("again", seed + 50, title=str(seed))]
-            client.put("/points", json={"points": sent})
-            put(stored, *sent)
-        client.post("/points/delete", json={"ids": ["new-3", "target-20"]})
-    del stored["new-3"], stored["target-20"]
     with writing.writable(catalog) as client:
         writing.check(client, stored, correction)
         query = np.arange(small.DIM, dtype=np.float32)
-        hits = client.post("/query", json={"vector": query.tolist()}).json()["hits"]
+        asked = {"vector": query.tolist(), "limit": len(stored)}
+        hits = client.post("/query", json=asked).json()["hits"]
     opened = hubless.open(catalog, NAME)
-    assert opened.count == len(stored)
-    assert opened.query(query).ids[0] == [hit["id"] for hit in hits]
+    assert opened.count == len(hits) == len(stored)
+    assert opened.query(query, len(stored)).ids[0] == [hit["id"] for hit in hits]
     assert hubless.open(catalog, NAME, version=opened.version).count == small.COUNT
 
 
 def test_collection_and_metrics_say_what_was_written(client):
-    client.put("/points", json={"points": [point("a", 1), point("target-8", 2)]})
+    put_points(client, point("a", 1), point("target-8", 2))
     client.post("/points/delete", json={"ids": ["target-9"]})
     document = client.get(f"{origin(client)}/v1/collections/{NAME}").json()
     share = 2 / small.COUNT
@@ -97,95 +82,56 @@ def test_collection_and_metrics_say_what_was_written(client):
 
 def test_insert_refuses_what_is_there_and_update_what_is_not(client, correction):
     sent = [point("new", 1), point("target-8", 2)]
-    refused = client.put("/points", json={"points": sent, "mode": "insert"})
+    refused = put_points(client, *sent, mode="insert")
     assert "target-8" in problem(refused, 409, "point_exists")
-    refused = client.put("/points", json={"points": sent, "mode": "update"})
+    refused = put_points(client, *sent, mode="update")
     assert "new" in problem(refused, 404, "point_not_found")
     writing.check(client, writing.model(), correction)
-    assert client.put("/points", json={"points": sent[:1], "mode": "insert"}).status_code == 200
-    assert client.put("/points", json={"points": sent[1:], "mode": "update"}).json()["updated"] == 1
+    assert put_points(client, *sent[:1], mode="insert").status_code == 200
+    assert put_points(client, *sent[1:], mode="update").json()["updated"] == 1
 
 
 def test_ignore_adds_what_is_new_and_leaves_what_is_there(client, correction):
     stored = writing.model()
     sent = [point("target-8", 2), point("new", 1), point("newer", 3)]
     for inserted in (2, 0):
-        answer = client.put("/points", json={"points": sent, "mode": "ignore"}).json()
+        answer = put_points(client, *sent, mode="ignore").json()
         assert (answer["seq"], answer["inserted"], answer["updated"]) == (1, inserted, 0)
     put(stored, *sent[1:])
     writing.check(client, stored, correction)
-
-
-BAD = [
-    ({"vector": [1.0] * 3}, "points[1].vector", "dimension_mismatch"),
-    ({"vector": [1e39] * small.DIM}, "points[1].vector[0]", "not_finite"),
-    ({"vector": [0] * small.DIM}, "points[1].vector", "zero_vector"),
-    ({"vector": 7}, "points[1].vector", "invalid_input"),
-    ({"text": "boat"}, "points[1].text", "invalid_input"),
-    ({"id": 7}, "points[1].id", "invalid_input"),
-    ({"id": "good"}, "points[1].id", "invalid_input"),
-    ({"payload": {"title": 5}}, "points[1].payload.title", "invalid_input"),
-    ({"payload": {"tags": [1, "x"]}}, "points[1].payload.tags[1]", "invalid_input"),
-    ({"payload": {"tags": [2**70]}}, "points[1].payload.tags[0]", "invalid_input"),
-    ({"payload": {"colour": "red"}}, "points[1].payload", "unknown_field"),
-    ({"payload": []}, "points[1].payload", "invalid_input"),
-    ({"colour": "red"}, "points[1].colour", "unknown_field"),
-]
-
-
-def test_one_bad_point_refuses_the_whole_write_and_is_named(client):
-    for bad, where, code in BAD:
-        answer = client.put("/points", json={"points": [point("good", 1), point("bad", 2) | bad]})
-        problem(answer, 422, code)
-        assert answer.json()["parameter"] == where
-    assert client.post("/count").json()["count"] == small.COUNT
-
-
-def test_what_is_no_write_is_refused(client):
-    for path, body, parameter in (
-        ("/points", {"points": []}, "points"),
-        ("/points", {"points": [point("a", 1)], "mode": "replace"}, "mode"),
-        ("/points", {}, "points"),
-        ("/points/delete", {}, "ids"),
-        ("/points/delete", {"ids": ["a"], "filter": FILTER}, "ids"),
-        ("/points/delete", {"ids": [7]}, "ids[0]"),
-        ("/points/delete", {"filter": {"field": "colour", "eq": 1}}, "filter.field"),
-    ):
-        answer = client.request("PUT" if path == "/points" else "POST", path, json=body)
-        assert (answer.status_code, answer.json()["parameter"]) == (422, parameter)
 
 
 def test_writes_beyond_what_may_stand_beside_the_index_wait_for_the_merge(catalog):
     with writing.writable(catalog, max_added=4, default_timeout_ms=60_000) as client:
         for start in range(0, 12, 3):
             points = [point(f"new-{seed}", seed) for seed in range(start, start + 3)]
-            assert client.put("/points", json={"points": points}).status_code == 200
-        assert client.post("/count").json()["count"] == small.COUNT + 12
+            assert put_points(client, *points).status_code == 200
+        assert count_of(client) == small.COUNT + 12
     assert hubless.open(catalog, writing.NAME).manifest.log_seq >= 2
 
 
 def test_more_points_than_a_write_or_the_collection_may_have_are_refused(catalog):
     with writing.writable(catalog, max_added=4, merge_at=0) as client:
         points = [point(f"new-{seed}", seed) for seed in range(6)]
-        assert client.put("/points", json={"points": points[:1] * 1001}).json()["expected"] == "1 to 1000 points"
-        assert client.put("/points", json={"points": points[:3]}).status_code == 200
-        refused = client.put("/points", json={"points": points[3:]})
+        assert put_points(client, *points[:1] * 1001).json()["expected"] == "1 to 1000 points"
+        assert put_points(client, *points[:3]).status_code == 200
+        refused = put_points(client, *points[3:])
         problem(refused, 429, "merge_needed")
         assert refused.headers["retry-after"] == "5"
         assert client.post("/points/delete", json={"ids": ["new-0"]}).json()["deleted"] == 1
-        assert client.put("/points", json={"points": points[3:5]}).status_code == 200
+        assert put_points(client, *points[3:5]).status_code == 200
 
 
 def test_collection_whose_correction_is_more_than_offsets_is_not_written_to(tmp_path):
     small.build(tmp_path, NAME, correction="ls")
     with writing.writable(tmp_path) as client:
-        answer = client.put("/points", json={"points": [{"id": 1, "vector": [1.0] * small.DIM}]})
+        answer = put_points(client, {"id": 1, "vector": [1.0] * small.DIM})
     assert "correction ls" in problem(answer, 422, "invalid_input")
 
 
 def test_version_that_is_built_from_other_files_takes_no_writes_away_unasked(catalog):
     with writing.writable(catalog) as client:
-        client.put("/points", json={"points": [point("new", 1)]})
+        put_points(client, point("new", 1))
     with pytest.raises(hubless.HublessError, match=r"^collection: expected replace_writes if the targets have all"):
         writing.build(catalog)
     made = writing.build(catalog, replace_writes=True)
@@ -193,41 +139,26 @@ def test_version_that_is_built_from_other_files_takes_no_writes_away_unasked(cat
     assert hubless.open(catalog, NAME).count == small.COUNT
 
 
-def test_damaged_log_serves_what_is_whole_names_the_rest_and_takes_no_writes(catalog, caplog):
-    with writing.writable(catalog) as client:
-        for seed in range(4):
-            client.put("/points", json={"points": [point(f"new-{seed}", seed)]})
-    log = Log(catalog / NAME)
-    with log.writing() as appender:
-        appender._connection.execute("UPDATE writes SET body = zeroblob(9) WHERE seq = 3")
-        appender.commit()
-    log.close()
-    with writing.writable(catalog) as client:
-        assert client.post("/count").json()["count"] == small.COUNT + 2
-        assert "write 3" in problem(client.put("/points", json={"points": [point("more", 9)]}), 503, "log_damaged")
-    assert "write 3 cannot be read" in caplog.text
-
-
 def test_write_that_the_disk_refuses_is_not_served(catalog, monkeypatch):
     from hubless.errors import StorageError
     from hubless.store import log
 
     with writing.writable(catalog) as client:
-        client.put("/points", json={"points": [point("first", 1)]})
+        put_points(client, point("first", 1))
 
         def refuse(self):
             raise StorageError(log.LOG, "the disk is full")
 
         with monkeypatch.context() as broken:
             broken.setattr(log.Appender, "commit", refuse)
-            problem(client.put("/points", json={"points": [point("second", 2)]}), 503, "storage")
-            assert client.post("/count").json()["count"] == small.COUNT + 1
-        assert client.put("/points", json={"points": [point("third", 3)]}).json()["seq"] == 2
+            problem(put_points(client, point("second", 2)), 503, "storage")
+            assert count_of(client) == small.COUNT + 1
+        assert put_points(client, point("third", 3)).json()["seq"] == 2
         assert client.post("/points", json={"ids": ["second"]}).json()["missing"] == ["second"]
 
 
 def test_reader_gets_a_write_that_there_is_and_no_other(client):
-    seq = client.put("/points", json={"points": [point("new", 1)]}).json()["seq"]
+    seq = put_points(client, point("new", 1)).json()["seq"]
     for path, body in (("/count", {}), ("/scroll", {}), ("/points", {"ids": ["new"]}), ("/query", point("x", 1))):
         body.pop("id", None)
         assert client.post(path, json={**body, "min_seq": seq}).status_code == 200

@@ -6,6 +6,16 @@ from hubless import errors
 from hubless.store.addressed import at_address, managed
 
 
+@pytest.mark.parametrize("address", ["s4://bucket/catalog", "S3://bucket/catalog", "http://host/catalog"])
+def test_address_of_no_known_scheme_is_no_folder(monkeypatch, tmp_path, address):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        errors.InputError, match=f"catalog: expected a folder, or .* s3://, gs://, az://, got {address}"
+    ):
+        small.build(address)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
 @pytest.mark.parametrize(
     "work",

@@ -20,11 +20,6 @@ def test_name_that_leads_elsewhere_is_no_name(name):
     assert not is_name(name)
 
 
-@pytest.mark.parametrize("name", ["index.faiss", "index-001.faiss", "20260101T000000000000-abc123"])
-def test_names_that_builds_give_are_names(name):
-    assert is_file_name(name)
-
-
 @pytest.fixture
 def folder(tmp_path):
     small.build_full(tmp_path / "catalog", "photos")

@@ -39,6 +39,14 @@ def put(stored, *points):
         stored[sent["id"]] = vector / np.linalg.norm(vector), row
 
 
+def put_points(client, *points, to="", headers=None, **more):
+    return client.put(f"{to}/points", json={"points": points, **more}, headers=headers)
+
+
+def count_of(client, **body):
+    return client.post("/count", json=body).json()["count"]
+
+
 @contextmanager
 def writable(catalog, **settings):
     """A client of a server over the collection."""

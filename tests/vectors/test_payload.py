@@ -35,10 +35,6 @@ class TestFiles:
         assert collection.manifest.payload_columns == ["title", "year"]
 
 
-def test_key_that_a_later_dict_lacks_is_null(tmp_path):
-    assert build(tmp_path, [{"title": "x"}, *[{}] * 11]).payload([0, 1]) == [{"title": "x"}, {"title": None}]
-
-
 def test_payload_given_replaces_that_in_the_file(tmp_path):
     path = write_parquet(tmp_path / "rows.parquet", ROWS, title=["in file"] * 12)
     assert build(tmp_path, None, path).payload([0]) == [{"title": "in file"}]

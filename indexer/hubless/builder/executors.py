@@ -40,6 +40,6 @@ def executing(executor: str, folder: Path) -> Iterator[None]:
 
 def check_executor(executor: str) -> str:
     """Return the executor, or raise `InputError` if there is none of this name."""
-    if not re.fullmatch(_KNOWN, executor):
+    if not re.fullmatch(_KNOWN, str(executor)):
         raise InputError("executor", NAMES, repr(executor))
     return executor

@@ -26,6 +26,7 @@ PANELS = {
         "embed": ("encoders", "Make vectors of pictures, texts or source files."),
         "build": ("cli.build:build_command", "Build a new version of a collection and make it current."),
         "query": ("cli.query:query_command", "Search a collection by vectors, words, pictures or a target."),
+        "demo": ("lab", "Search a Python library in plain English."),
     },
     "The lab": {
         "evaluate": ("lab", "Measure ranking quality and hubness on labelled queries."),
@@ -159,8 +160,9 @@ def main() -> None:
         # typer itself would draw a box
         context = getattr(error, "ctx", None)
         hint = f"{context.command_path} --help" if context else f"{app.info.name} --help"
-        if message := " ".join(error.format_message().split()):  # empty if the help was shown
-            typer.echo(f"error: {message}\nSee: {hint}", err=True)
+        message = error.format_message()
+        helps = context and message == context.get_help()  # there was no command
+        typer.echo(message if helps else f"error: {' '.join(message.split())}\nSee: {hint}", err=True)
         sys.exit(error.exit_code)
     except typer.Abort:
         sys.exit(130)

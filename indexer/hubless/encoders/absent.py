@@ -8,8 +8,6 @@ from hubless.encoders.base import DescribedEncoder, EncoderDescription
 from hubless.errors import EncoderFailed, InputError, not_installed
 from hubless.vectors.arrays import F32
 
-RING = "encoders"
-
 
 class AnyDescription(EncoderDescription):
     """A description whose other fields only the missing package knows."""
@@ -23,8 +21,11 @@ class Absent(DescribedEncoder):
     described = AnyDescription
 
     def check(self) -> None:
-        received = f"{self.description.type!r}: {not_installed('it', RING)}"
-        raise InputError("encoder, type", "one that is installed", received)
+        raise InputError("encoder, type", "one that is installed", self._lacking())
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        raise EncoderFailed(str(not_installed(f"{self.description.type!r}", RING)))
+        raise EncoderFailed(self._lacking())
+
+    def _lacking(self) -> str:  # the extra of a type has its name, and brings what it runs in too
+        kind = self.description.type
+        return str(not_installed(repr(kind), kind, needs="hubless-encoders"))

@@ -38,9 +38,7 @@ class Selection(NamedTuple):
 
     def choose(self, ask: Ask, queries: int, k: int, most: int) -> tuple[Ranked, F32]:
         """Choose k hits of each query, of `most` that it can find; a line with fewer ends in rows of −1."""
-        wanted = k if not self.diversity else max(k, min(max(_PER_HIT * k, _FEWEST), _MOST))
-        deepest = min(most, wanted if self.group_by is None else max(DEEPEST_GROUPED, wanted))
-        depth = min(wanted if self.group_by is None else _PER_GROUP * wanted, deepest)
+        wanted, depth, deepest = self._depths(k, most)
         chosen: dict[int, list[NDArray[Any]]] = {}
         corrected = None
         rescoring = 0.0
@@ -62,11 +60,21 @@ class Selection(NamedTuple):
             left, depth = left[[line not in chosen for line in left.tolist()]], min(_DEEPER * depth, deepest)
         lines = [chosen[line] for line in range(queries)]
         if self.diversity:
-            metric = self.parts.manifest.metric
-            for line in lines:
-                best_first = diverse(line[1], self.parts.targets.vectors(line[0]), k, self.diversity, metric)
-                line[:] = [column[best_first] for column in line]
+            lines = [self._spread(line, k) for line in lines]
         return joined(lines, max((len(line[0]) for line in lines), default=0), corrected, rescoring), best
+
+    def _depths(self, k: int, most: int) -> tuple[int, int, int]:
+        """Return how many targets are wanted of each query, how many are ranked at first, and at most."""
+        wanted = k if not self.diversity else max(k, min(max(_PER_HIT * k, _FEWEST), _MOST))
+        if self.group_by is None:
+            return wanted, min(wanted, most), min(wanted, most)
+        deepest = min(most, max(DEEPEST_GROUPED, wanted))
+        return wanted, min(_PER_GROUP * wanted, deepest), deepest
+
+    def _spread(self, line: list[NDArray[Any]], k: int) -> list[NDArray[Any]]:
+        vectors, metric = self.parts.targets.vectors(line[0]), self.parts.manifest.metric
+        best_first = diverse(line[1], vectors, k, self.diversity, metric)
+        return [column[best_first] for column in line]
 
     def _firsts(self, rows: I64) -> I64:
         payload = self.parts.payload

@@ -40,7 +40,7 @@ from hubless.errors import (
     VersionNotFound,
     storage_errors,
 )
-from hubless.store.address import storage_address
+from hubless.store.address import SCHEMES, storage_address
 from hubless.store.aliases import DELETED, Alias, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import FITS, SEGMENTS, Manifest, read_manifest, seal, verify
 from hubless.store.copies import open_plain
@@ -162,6 +162,9 @@ class Catalog:
     def __init__(self, path: str | Path) -> None:
         if (address := storage_address(path)) is not None:
             raise InputError("catalog", f"a folder: this does not work in object storage ({_AT_ADDRESSES})", address)
+        if re.match(r"[A-Za-z][\w+.-]+:/", str(path)):
+            expected = f"a folder, or an address that begins with {', '.join(f'{each}://' for each in SCHEMES)}"
+            raise InputError("catalog", expected, path)
         with storage_errors(Path(path)):
             self.path = Path(os.path.realpath(path))  # not `Path.resolve`, which fails on a link to itself
         self.changes, self.answered, self.written = (Note(self.path / name) for name in (CHANGES, _ANSWERED, WRITTEN))

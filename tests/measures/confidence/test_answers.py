@@ -7,7 +7,7 @@ from support import small
 import hubless
 from hubless.errors import InputError
 
-CORRECTIONS = ["none", "auto", "csls", "dis", "dual_dis", "gc", "dsl"]
+CORRECTIONS = ["none", "auto", "csls", "dis", "dual_dis", "sinkhorn"]
 QUERIES = small.vectors(20, 5)
 PAYLOAD = [{"even": row % 2 == 0} for row in range(small.COUNT)]
 
@@ -37,7 +37,7 @@ def test_no_ranking_changes_with_the_model(index, limit, asked):
 @pytest.mark.parametrize("asked", [{}, {"group_by": "even"}, {"diversity": 0.3}])
 @pytest.mark.parametrize("candidates", [1, 50])
 def test_few_candidates_of_a_rescorer_are_no_trouble(index, candidates, asked):
-    takes_candidates = index.manifest.correction.name in ("dual_dis", "gc", "dsl")
+    takes_candidates = index.manifest.correction.name in ("dual_dis", "sinkhorn")
     found = index.query(QUERIES, 1, parameters={"candidates": candidates} if takes_candidates else None, **asked)
     assert ((found.confidence > 0) & (found.confidence < 1)).all()
 

@@ -37,7 +37,7 @@ def fitted(correction="auto", relevant=LABELS, **more):
     return hubless.Index(correction, "cosine").fit(BANK, TARGETS, ids=IDS, relevant=relevant, **more)
 
 
-@pytest.mark.parametrize("correction", ["none", "auto", "dis", "gc"])
+@pytest.mark.parametrize("correction", ["none", "auto", "dis", "sinkhorn"])
 def test_labels_of_the_bank_make_confidence_a_probability(correction):
     index = fitted(correction)
     found = index.query(LIVE)

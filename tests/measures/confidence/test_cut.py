@@ -76,38 +76,6 @@ def test_first_hit_of_a_rescorer_that_scores_below_others_is_less_sure(m):
     assert (assess(model(), swapped).shares <= assess(model(), swapped).confidence[:, np.newaxis]).all()
 
 
-def test_two_scores_one_temperature_apart_have_the_closed_form():
-    found = assess(model(0.02), np.array([[0.5, *[0.5 - 0.02] * 10]], np.float32))
-    assert found.confidence[0] == pytest.approx(sigmoid(1 - math.log(10) - 0.5), rel=1e-4)
-
-
-@pytest.mark.parametrize("copies", [2, 3, 11])
-def test_copies_of_the_first_hit_do_not_split_its_confidence(copies):
-    one = np.array([[0.5, *np.linspace(0.45, 0.4, 10)]], np.float32)
-    several = np.concatenate([np.full((1, copies), 0.5), one[:, 1:]], axis=1).astype(np.float32)[:, :DEPTH]
-    assert assess(model(), several).confidence[0] >= assess(model(), one).confidence[0]
-    np.testing.assert_array_equal(assess(model(), several).shares[0, :copies], assess(model(), several).confidence[0])
-
-
-@pytest.mark.parametrize("shift", [-3.0, 2.0])
-def test_shift_of_all_scores_changes_presence_and_not_confidence(shift):
-    best = best_scores()
-    there, moved = assess(model(), best), assess(model(), best + np.float32(shift))
-    np.testing.assert_allclose(moved.confidence, there.confidence, rtol=1e-3)
-    assert ((moved.presence > there.presence) == (shift > 0)).all()
-
-
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_scale_of_scores_and_queries_does_not_count(scale):
-    queries = RNG.normal(size=(200, 4)).astype(np.float32)
-    scores = best_scores(200) + (queries @ np.float32([0.05, 0, 0.02, 0]))[:, np.newaxis]
-    found = assess(fitted(queries, scores), scores, queries)
-    scaled = scores * np.float32(scale)
-    again = assess(fitted(queries, scaled), scaled, queries)
-    np.testing.assert_allclose(again.confidence, found.confidence, rtol=2e-3)
-    np.testing.assert_allclose(again.presence, found.presence, rtol=2e-3)
-
-
 @pytest.mark.parametrize("best", [np.zeros((3, 11)), np.full((3, 11), 1e30), np.full((3, 1), -1e30), np.zeros((3, 0))])
 def test_strange_scores_give_numbers_from_0_to_1(best):
     numbers = assess(model(1e-6), best.astype(np.float32)).numbers
@@ -236,10 +204,6 @@ class TestLogistic:
         right = RNG.random(len(x)) < Logistic(0.7, -1.2)(x)
         assert Logistic(1, -0.5).fitted(x, right) == pytest.approx(Logistic(0.7, -1.2), abs=0.06)
 
-    def test_no_labels_leave_the_prior(self):
-        prior = Logistic(0.8, -0.3)
-        assert prior.fitted(np.empty(0), np.empty(0, bool)) == pytest.approx(prior)
-
     def test_minimum_is_where_the_slope_of_the_loss_vanishes(self):
         x, right = RNG.normal(0, 2, 40), RNG.random(40) < 0.6
         found, prior, step = Logistic(1, -0.5).fitted(x, right), Logistic(1, -0.5), 1e-5
@@ -262,22 +226,6 @@ class TestLogistic:
         found = Logistic(1, 0).fitted(x, x < 0)
         assert found.slope == 0
         assert found(np.float32([-5, 5])).tolist() == pytest.approx([0.5, 0.5], abs=0.01)
-
-
-@pytest.mark.parametrize("pairs", [50, 100, 200])
-def test_calibration_makes_probabilities_on_other_queries(pairs):
-    queries, best, _, right = made_set(6000, seed=2)
-    made = fitted(queries[:1000], best[:1000])
-    labelled, others = slice(1000, 1000 + pairs), slice(2000, None)
-    near = best[:, [0, 0]]
-    there, several = np.ones_like(right), np.zeros_like(right)
-    made = made.calibrated_by(Answers(queries, best, right, best, there, several, near).some(labelled), 1.0)
-    found = assess(made, best[others], queries[others])
-    assert found.calibrated
-    order = np.argsort(found.confidence)
-    errors = [abs(found.confidence[some].mean() - right[others][some].mean()) for some in np.array_split(order, 10)]
-    assert np.mean(errors) < 0.08
-    assert not assess(made, best, queries, strength=0.5).calibrated
 
 
 def test_labels_with_several_right_targets_let_height_count_which_scores_alone_do_not_tell():

@@ -11,7 +11,6 @@ from hubless.errors import InputError
 from hubless.measures.confidence.cut import CONFIDENCE
 from hubless.measures.confidence.level import DEPTH
 
-RNG = np.random.default_rng(0)
 ACCURACIES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)
 
 
@@ -62,11 +61,6 @@ def test_copies_of_the_first_hit_count_once():
     scores = [12.0, 9.0, 8.0, 7.0]
     assert FITTED.confidence([12.0, *scores]) >= FITTED.confidence(scores)
     assert FITTED.confidence([]) == 0
-
-
-def test_scores_below_the_eleventh_do_not_count():
-    scores = [20.0 - rank for rank in range(30)]
-    assert FITTED.confidence(scores) == FITTED.confidence(scores[:11]) != FITTED.confidence(scores[:10])
 
 
 def test_calibration_makes_probabilities_and_cuts_of_other_answers():

@@ -46,25 +46,6 @@ def test_each_shard_is_a_segment_and_the_manifest_says_how_many_targets_it_has(w
     hubless.open(whole, shards.NAME).check_canaries()
 
 
-def test_bundle_of_as_many_targets_as_a_shard_takes_has_one_segment(tmp_path):
-    one = shards.build(tmp_path, shard_targets=shards.COUNT)
-    assert [(each.name, each.count) for each in one.segments] == [(one.version, shards.COUNT)]
-
-
-def test_shard_with_another_number_of_targets_is_named(catalog):
-    shutil.copyfile(index_of(catalog, 2), index_of(catalog, 1))
-    small.reseal(shards.folder(catalog))
-    assert refused(catalog, index_of(catalog, 1)) == "holds 900 targets, the manifest says 1000"
-
-
-def test_shards_that_are_not_all_targets_together_are_refused(catalog):
-    home = shards.folder(catalog)
-    segments = read_manifest(home).segments
-    small.reseal(home, segments=segments[:2])
-    told = "says 2900 targets, and the segments hold 2000"
-    assert refused(catalog, home / "manifest.json") == told
-
-
 def test_segments_of_two_shards_in_each_others_place_are_noticed(catalog):
     home = shards.folder(catalog)
     first, second, last = read_manifest(home).segments

@@ -5,7 +5,7 @@ import pytest
 from support import small
 
 import hubless
-from hubless.errors import AliasNotFound, CollectionNotFound, InputError, PreconditionFailed, StorageError
+from hubless.errors import CollectionNotFound, InputError, PreconditionFailed, StorageError
 
 
 @pytest.fixture
@@ -108,14 +108,3 @@ def test_alias_does_not_stand_in_the_way_of_a_collection(catalog):
 def test_name_of_a_build_that_has_begun_is_no_alias(catalog):
     with catalog.staging("new"), pytest.raises(InputError, match="a name that no collection has"):
         catalog.set_alias("new", "photos")
-
-
-def test_alias_that_is_not_there_cannot_be_removed(catalog):
-    with pytest.raises(AliasNotFound, match="pictures"):
-        catalog.remove_alias("pictures")
-
-
-def test_file_that_is_no_file_of_aliases_is_named(catalog):
-    (catalog.path / ".aliases.json").write_text('{"aliases": 1}')
-    with pytest.raises(StorageError, match=r"\.aliases\.json: is not a file of aliases"):
-        catalog.aliases()

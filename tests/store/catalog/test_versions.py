@@ -79,15 +79,6 @@ def test_rollback_to_a_version_with_a_damaged_file_is_refused_naming_it(three):
     assert small.check_complete(catalog.path).version == ids[2]
 
 
-def test_prune_keeps_the_newest_and_the_current_version(three):
-    catalog, ids = three
-    catalog.rollback("photos", ids[0])
-    assert catalog.prune("photos", 1) == [ids[1]]
-    assert small.entries(catalog.path) == [ids[0], ids[2]]
-    assert catalog.prune("photos", 1) == []
-    assert small.check_complete(catalog.path).version == ids[0]
-
-
 def kept(catalog, name="photos"):
     """The segments and fits that are there."""
     home = catalog.path / name

@@ -93,7 +93,8 @@ OF_BUILD = rows_of(
     shard_targets=[
         (wrong, "shard_targets: expected a whole number from 1000") for wrong in (0, 999, -8, 2.5, True, "1000")
     ],
-    executor=[(name, "executor: expected ") for name in ("dask", "processes:2", "ray:8", "ray://", "ray://host")],
+    executor=[(name, "executor: expected ") for name in (3, "dask", "processes:2", "ray:8", "ray://", "ray://host")],
+    encoder=[({"type": "onnx"}, "encoder: expected an encoder, its folder, …")],
     seed=[(seed, "seed: expected a whole number of at least 0") for seed in (-1, 1.5, "1", None, True)],
     strength=[(3, "strength: expected a number of at least 0 and at most 2, got 3")],
     collection=[(name, "collection: expected 1 to 64 letters") for name in (*small.NOT_NAMES, None, 3)],
@@ -123,7 +124,7 @@ OF_FUNCTIONS = [
         "offsets",
         ({"metric": "euclidean", "targets": TARGETS + 1000}, "targets: expected …subtract the mean"),
         correction=[
-            *((name, "correction: expected one that folds into offsets, such as auto") for name in ("dis", "gc", "mp")),
+            *((name, "correction: expected one that folds into offsets, such as auto") for name in ("dis", "sinkhorn")),
             ("offsets:own.npy", "correction: expected one that is fitted on queries: you have these offsets"),
         ],
         metric=[(None, "metric: expected ")],

@@ -102,7 +102,7 @@ def query_bare(folder, **given):
 @cache
 def rescored():
     """One whose correction scores candidates again."""
-    return fit(None, correction="ls")
+    return fit(None, correction="sinkhorn")
 
 
 @call

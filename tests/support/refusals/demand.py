@@ -93,7 +93,10 @@ OF_GROUPS = rows_of(
         ({"query_bank": ASKED, "payload": TENANTS, "fit_by": "tenant", **more}, words)
         for more, words in (
             ({"correction": "none"}, "fit_by: expected a correction that folds into offsets, such as auto, got none"),
-            ({"correction": "ls"}, "fit_by: expected a correction that folds into offsets, such as auto, got ls"),
+            (
+                {"correction": "sinkhorn"},
+                "fit_by: expected a correction that folds into offsets, such as auto, got sinkhorn",
+            ),
             ({"target_prior": COUNTS}, "fit_by: expected none beside a target prior"),
             ({"correction": "dbsn", "target_bank": TARGETS}, "fit_by: expected none beside a target bank"),
             ({"fit_by": "tennant"}, "payload: expected a column tennant, … got tenant, price"),
@@ -133,6 +136,10 @@ OF_PRIOR = rows_of(
     (
         {"correction": "sn", "target_prior": content("p.txt", among(NUMBERS, "x"))},
         "target prior (p.txt), …699",
+    ),
+    *(
+        ({"correction": "sn", "target_prior": given}, f"target prior: expected 1000 numbers, one a target, got {got}")
+        for given, got in ((COUNTS[1:], "999"), (COUNTS[:, np.newaxis], "an array of shape"))
     ),
     ({"correction": "csls", "target_prior": COUNTS}, "target prior: expected none with this correction"),
 )

@@ -8,6 +8,7 @@ from support.refusals.ids import ROWS_OF_IDS
 from support.refusals.jobs import ROWS_OF_JOBS
 from support.refusals.payload import ROWS_OF_PAYLOAD
 from support.refusals.queries import ROWS_OF_QUERIES
+from support.refusals.requests import ROWS_OF_REQUESTS
 from support.refusals.scores import ROWS_OF_SCORES
 from support.refusals.vectors import ROWS_OF_VECTORS
 
@@ -22,4 +23,5 @@ TABLE = [
     *ROWS_OF_QUERIES,
     *ROWS_OF_FILTERS,
     *ROWS_OF_SCORES,
+    *ROWS_OF_REQUESTS,
 ]

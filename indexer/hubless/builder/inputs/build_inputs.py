@@ -41,6 +41,7 @@ from hubless.vectors.basis import Basis
 from hubless.vectors.files import Items, Vectors
 from hubless.vectors.ids import Ids, IdTable, write_ids
 from hubless.vectors.npy import split_member
+from hubless.vectors.object_rows import brief
 from hubless.vectors.payload import Payload, PayloadLike, PayloadTypes
 from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
 from hubless.vectors.sources import HeldVectors, VectorSource, in_memory, sample
@@ -219,6 +220,8 @@ class Inputs:
         if isinstance(encoder, str | Path):
             encoder = load_encoder(Path(encoder), dim)
         if encoder is not None:
+            if not hasattr(encoder, "encode"):
+                raise InputError("encoder", "an encoder, its folder, or a file that describes it", brief(encoder))
             if not isinstance(encoder, Endpoint):  # whose key may be set only where the collection is served
                 encoder.check()
             check_dim(encoder.dim, dim, "encoder", targets.name)

@@ -1,7 +1,7 @@
 """One run of all that leans on dependencies: builds, commands, a server, writes, clients, a restart.
 
-A program for environments without the tools of tests: `ENVIRONMENT/bin/python tests/support/smoke.py FOLDER`. It makes
-the folder, and says what fails by an exception.
+A program for environments without the tools of tests: `ENVIRONMENT/bin/python clients/tests/support/smoke.py FOLDER`.
+It makes the folder, and says what fails by an exception.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from hubless import cli
 from hubless_client import AsyncClient, Client, upload
 from hubless_service.contract import contract
 
-CONTRACT = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
+CONTRACT = Path(__file__).resolve().parents[3] / "docs" / "openapi.json"
 BIN = Path(sys.executable).parent
 DIM, TARGETS, BANK = 16, 300, 120
 SECONDS = 300  # to start and to answer, on a busy machine too
