@@ -7,6 +7,7 @@ from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, centre, folded_queries, pivot_of, pivoted
 from hubless.knn.base import halving
 from hubless.knn.exhaustive import openmp_threads
+from hubless.knn.hnsw import joined_by_distance
 from hubless.knn.index_files import make_index, read_index, write_index
 from hubless.progress import Silent
 from hubless.vectors.arrays import half_rows
@@ -121,3 +122,30 @@ def test_halving_asks_for_each_value_once_and_finds_the_least_that_suffices_in_f
                 asked.append(value)
         assert min(seen for seen in asked if seen >= least) == least
         assert 2 ** len(asked) <= 2 * len(values)
+
+
+def test_graph_of_very_uneven_lengths_leaves_no_target_aside_and_scores_by_products():
+    rng = np.random.default_rng(0)
+    targets = (rng.standard_normal((1500, 16)) * np.exp(rng.normal(size=(1500, 1)))).astype(np.float32)
+    graph = faiss.IndexHNSWFlat(16, 8, faiss.METRIC_INNER_PRODUCT)
+    with joined_by_distance(graph):
+        graph.add(targets)
+    named = np.bincount(faiss.vector_to_array(graph.hnsw.neighbors) + 1, minlength=1501)[1:]
+    assert np.mean(named == 0) < 0.01  # by products a third, as all name the longest
+    scores, rows = graph.search(targets[:20], 1)
+    np.testing.assert_allclose(scores[:, 0], (targets[:20] * targets[rows[:, 0]]).sum(axis=1), rtol=1e-5)
+
+
+def test_fewer_hits_are_the_first_of_ten_at_the_quickest_setting(kind, made):
+    index, queries, _ = made
+    quickest = kind.ladder(index.ntotal)[0]
+    for ask in (queries, -queries):  # the second are far from all targets, where codes tell least
+        ten = kind.search(index, ask, K, quickest)
+        for k in (1, 3):
+            for few, all_ten in zip(kind.search(index, ask, k, quickest), ten, strict=True):
+                np.testing.assert_array_equal(few, all_ten[:, :k])
+
+
+@pytest.mark.parametrize(("name", "parameter"), [("ivf", "nprobe"), ("hnsw", "ef")])
+def test_search_among_a_quarter_of_the_targets_goes_twice_as_far(name, parameter):
+    assert INDEXES[name].narrowed({parameter: 64}, 25_000, 100_000) == {parameter: 128}

@@ -52,3 +52,6 @@ def test_variances_are_dealt_out_so_that_the_products_are_about_the_same():
     products = np.log(variances[order]).reshape(-1, 4).sum(axis=1)
     in_a_row = np.log(variances).reshape(-1, 4).sum(axis=1)
     assert np.ptp(products) < np.ptp(in_a_row) / 5
+    halves = np.log(variances[order]).reshape(-1, 2, 2).sum(axis=2)
+    descending = np.log(-np.sort(-variances[order].reshape(-1, 4), axis=1)).reshape(-1, 2, 2).sum(axis=2)
+    assert np.abs(np.diff(halves)).sum() < np.abs(np.diff(descending)).sum() / 2
