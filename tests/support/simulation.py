@@ -253,6 +253,9 @@ class Disk:
         stat = os.fstat(descriptor)
         if S_ISDIR(stat.st_mode):
             self._entries[stat.st_ino] = _entries(path)
+            for name, inode in self._entries[stat.st_ino].items():
+                if Path(path, name).is_dir():  # empty, as long as it is not synced itself
+                    self._entries.setdefault(inode, {})
             return
         try:
             self._bytes[stat.st_ino] = os.pread(descriptor, stat.st_size, 0)
