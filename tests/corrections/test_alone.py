@@ -35,7 +35,7 @@ def test_refit_holds_back_and_later_versions_keep_it(tmp_path):
     targets, honest, _, poison = with_victim(5)
     hubless.build(tmp_path, "c", targets, honest, correction="sn", progress=False)
     made = hubless.refit(tmp_path, "c", np.concatenate([honest[:200], poison[:60]]), progress=False)
-    assert made.bank.held_back == [5]
+    assert made.bank.held_back == (5,)
     assert any("stands alone: 5." in note for note in made.notes)
     offsets = hubless.open(tmp_path, "c").offsets
     assert offsets[5] < np.quantile(offsets, 0.96)
@@ -44,5 +44,5 @@ def test_refit_holds_back_and_later_versions_keep_it(tmp_path):
     index.add(targets[[5]], [400])
     index.save(tmp_path, "c")
     after = hubless.open(tmp_path, "c")
-    assert after.manifest.bank.held_back == [5]
+    assert after.manifest.bank.held_back == (5,)
     assert after.offsets[-1] == pytest.approx(after.offsets[5], abs=1e-5)
