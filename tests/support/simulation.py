@@ -269,14 +269,18 @@ def _entries(folder):
 
 
 def _torn(synced, there, rng):
+    """Which bytes of a file are left: a file system tells its length as a whole, and each page that it has by itself.
+
+    Where the end of a file was cut off and is there again, all of it is, as it was synced. A page is in its own place.
+    """
     if there is None or there == synced:
         return synced
     chosen = rng.random()
     if chosen < 0.6:
         return synced if chosen < 0.3 else there
     length = rng.choice([len(synced), len(there)])
-    pages = [rng.choice([synced, there])[start : start + _PAGE] for start in range(0, length, _PAGE)]
-    return b"".join(pages)[:length]
+    sides = synced.ljust(length, b"\0"), there + synced[len(there) :]
+    return b"".join(rng.choice(sides)[start : start + _PAGE] for start in range(0, length, _PAGE))[:length]
 
 
 def tree_of(root):
