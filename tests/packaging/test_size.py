@@ -19,7 +19,7 @@ LIMITS = {
     "clients": 37_900,
     "docker": 500,
     "docs": 2_500,
-    "tests": 355_600,
+    "tests": 355_800,
     "tests_of_databases": 17_400,
     "tests_of_encoders": 10_600,
     "tests_of_lab": 40_500,
