@@ -1,8 +1,6 @@
 import pytest
 from support.made_pairs import make_pairs
 
-pytest_plugins = ["support.usual"]
-
 
 @pytest.fixture(scope="session")
 def made_pairs():

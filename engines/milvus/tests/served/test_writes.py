@@ -4,8 +4,7 @@ import pytest
 from service.test_writes import (
     client,  # noqa: F401
     correction,  # noqa: F401
-    test_points_are_put_patched_and_deleted_by_id_and_by_filter_and_what_is_left_is_found,  # noqa: F401
-    test_writes_survive_a_restart_and_stand_in_the_library_too,  # noqa: F401
+    test_writes_are_found_by_all_and_survive_a_restart_and_stand_in_the_library_too,  # noqa: F401
 )
 from support import writing
 
