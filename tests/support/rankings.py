@@ -49,3 +49,13 @@ def ranks_by(problem, formula, name, tolerance=1e-6, **parameters):
     in_order = np.take_along_axis(expected, order, axis=1)
     assert (np.diff(in_order, axis=1) <= tolerance).all()
     assert (np.diff(expected, axis=1) > tolerance).any()
+
+
+def check_zeros_between(found, s, factor):
+    """In float32, scores (n,) order similarities times exp(factor): those of 0 alike, between those above and below."""
+    signs = np.sign(s)
+    expected = np.lexsort((signs * (np.log(np.abs(s, dtype=np.float64) + (s == 0)) + factor), signs))
+    steps = np.diff(found[expected].astype(np.float32))
+    assert (steps >= 0).all()
+    assert (steps[np.diff(signs[expected]) > 0] > 0).all()
+    assert np.ptp(found[s == 0]) == 0
