@@ -25,7 +25,7 @@ TOUCHES = {
         *("docker/tests/test_kubernetes.py", "tests/measures/test_umap.py", "tests/vectors/"),
     ),
     "milvus": ("engines/milvus/", "indexer/hubless/search/engines/", "requirements/milvus.txt"),
-    "stores": ("databases/", "indexer/hubless/databases.py", "requirements/stores.txt", *ENVIRONMENTS),
+    "stores": ("databases/", "indexer/hubless/jobs/databases.py", "requirements/stores.txt", *ENVIRONMENTS),
     "clouds": ("objects/", "indexer/hubless/store/addressed.py", "Makefile"),
     **{
         name: (f"clients/{name}/", "clients/python/", "clients/tests/adapters/", f"requirements/{name}.txt", "Makefile")

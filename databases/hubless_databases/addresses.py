@@ -5,8 +5,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from hubless.databases import is_database
 from hubless.errors import InputError, how_to_install, without_secrets
+from hubless.jobs.databases import is_database
 from hubless_databases.base import Database
 
 GROUP, PACKAGE = "hubless.databases", "hubless-databases"

@@ -13,8 +13,8 @@ from hubless.builder.build import build
 from hubless.builder.index import open_index
 from hubless.corrections import correction as make_correction, folds, is_given, registered
 from hubless.corrections.centred import CentredCorrection
-from hubless.databases import Corrected
 from hubless.errors import InputError, one_line
+from hubless.jobs.databases import Corrected
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32

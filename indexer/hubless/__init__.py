@@ -7,10 +7,10 @@ if TYPE_CHECKING:
     from hubless.builder.build import build as build
     from hubless.builder.index import Index as Index, open_index
     from hubless.builder.lifecycle import calibrate as calibrate, merge as merge, refit as refit
-    from hubless.builder.reindex.run import reindex as reindex
     from hubless.corrections import CORRECTIONS as CORRECTIONS
     from hubless.diagnosing.diagnose import diagnose as diagnose
     from hubless.errors import HublessError as HublessError
+    from hubless.jobs.run import reindex as reindex
     from hubless.measures.confidence.cut import Cut as Cut
     from hubless.measures.confidence.guarantee import GuaranteedCut as GuaranteedCut, guaranteed_cut as guaranteed_cut
     from hubless.scores.fusion import fuse as fuse

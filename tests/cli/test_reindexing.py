@@ -9,8 +9,8 @@ from support.serving import serving_catalog
 from support.writing import writable
 
 import hubless
-from hubless.builder.reindex import waiting
 from hubless.errors import InputError
+from hubless.jobs import waiting
 from hubless.store.locks import lease
 
 

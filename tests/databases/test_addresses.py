@@ -6,7 +6,7 @@ from support import jobs
 
 import hubless
 from hubless import errors
-from hubless.databases import DATABASE_SCHEMES, is_database
+from hubless.jobs.databases import DATABASE_SCHEMES, is_database
 
 BROUGHT = r'{}://… is of hubless-databases, which is not installed: `pip install "hubless\[databases\]"` brings it'
 

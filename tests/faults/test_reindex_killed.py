@@ -53,7 +53,7 @@ def test_killed_job_goes_on_from_its_checkpoints(tmp_path, monkeypatch):
 
 
 def test_writes_during_a_killed_job_wait_for_the_next_one(tmp_path, monkeypatch):
-    from hubless.builder.reindex import run as running
+    from hubless.jobs import run as running
 
     folder = tmp_path / "job"
     jobs.write(folder, correction={"name": "auto"}, retention={"versions": 1})

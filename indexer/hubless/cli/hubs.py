@@ -22,10 +22,10 @@ from hubless.cli.options import (
     refuse,
 )
 from hubless.cli.printing import empty_table, facts, payload_text, print_item, print_json, print_table
-from hubless.databases import databases
 from hubless.diagnosing.corpus import Corpus
 from hubless.diagnosing.diagnose import diagnose
 from hubless.diagnosing.diagnosis import Diagnosis
+from hubless.jobs.databases import databases
 from hubless.progress import bars_or_lines
 
 SHOWN_IDS = 5

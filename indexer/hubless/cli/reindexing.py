@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from hubless.builder.reindex.gates import GateResult, foresee_gates
-from hubless.builder.reindex.job_file import read_job, schema
-from hubless.builder.reindex.plan import JobPlan, make_plan
-from hubless.builder.reindex.run import Outcome, opened, reindex
 from hubless.cli.options import CATALOG_VARIABLE, JsonOption, SetOption, parameters_of, read_settings
 from hubless.cli.printing import beside_chance, empty_table, facts, print_json, print_table
 from hubless.errors import TAKEN, JobRunning
+from hubless.jobs.gates import GateResult, foresee_gates
+from hubless.jobs.job_file import read_job, schema
+from hubless.jobs.plan import JobPlan, make_plan
+from hubless.jobs.run import Outcome, opened, reindex
 from hubless.store.addressed import working
 
 RUNNING, GATE, NOT_SWITCHED = 3, 4, 5

@@ -12,8 +12,8 @@ from support.score_logs import as_lists, hubby_log
 
 import hubless
 from hubless.builder import lifecycle
-from hubless.builder.reindex.job_file import read_job
 from hubless.filters import parse_filter
+from hubless.jobs.job_file import read_job
 from hubless.scores.log_file import read_log
 from hubless.vectors.free_payload import FREE_SCHEMA
 

@@ -15,8 +15,10 @@ import pyarrow as pa
 from hubless.builder.executors import LOCAL
 from hubless.builder.inputs.stamps import InputStamps
 from hubless.builder.recipe import Recipe, read_correction
-from hubless.builder.reindex.job_file import ReindexJob
-from hubless.builder.reindex.source_files import (
+from hubless.corrections import GIVEN, folds
+from hubless.errors import CollectionNotFound, DimensionMismatch, InputError, LogDamaged
+from hubless.jobs.job_file import ReindexJob
+from hubless.jobs.source_files import (
     KnownTargets,
     RowChanges,
     check_not_emptied,
@@ -26,8 +28,6 @@ from hubless.builder.reindex.source_files import (
     same,
     stamps,
 )
-from hubless.corrections import GIVEN, folds
-from hubless.errors import CollectionNotFound, DimensionMismatch, InputError, LogDamaged
 from hubless.kernels.forks import cached_property
 from hubless.search.writes import KINDS, Put
 from hubless.store import bundle

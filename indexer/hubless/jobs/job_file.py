@@ -21,8 +21,8 @@ from pydantic_core import ErrorDetails
 
 from hubless.builder.executors import NAMES, check_executor
 from hubless.corrections import folds, is_given
-from hubless.databases import databases
 from hubless.errors import InputError, StorageError, one_line, storage_errors
+from hubless.jobs.databases import databases
 from hubless.knn.aims import RECALL
 from hubless.store.names import check_name
 from hubless.vectors.comparing import Metric

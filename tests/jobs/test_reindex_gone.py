@@ -12,10 +12,10 @@ from support.jobs import NAME, names, run, stored, write_targets
 
 import hubless
 from hubless.builder.lifecycle import create
-from hubless.builder.reindex.gates import foresee_gates
-from hubless.builder.reindex.plan import make_plan
-from hubless.builder.reindex.run import opened
 from hubless.errors import InputError, StorageError
+from hubless.jobs.gates import foresee_gates
+from hubless.jobs.plan import make_plan
+from hubless.jobs.run import opened
 
 NOBODY = 65534
 

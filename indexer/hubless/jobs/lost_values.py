@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.builder.reindex.source_files import FileTargets
 from hubless.errors import names_of
+from hubless.jobs.source_files import FileTargets
 from hubless.vectors.arrays import Flags, is_text
 from hubless.vectors.free_payload import free_rows, is_free
 

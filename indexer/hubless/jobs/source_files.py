@@ -21,9 +21,9 @@ from hubless.builder.inputs.items import column_of_ids, payload_rows, without_ba
 from hubless.builder.inputs.joined import open_targets
 from hubless.builder.inputs.payloads import held_payload
 from hubless.builder.inputs.readings import checked_blocks
-from hubless.builder.reindex.job_file import ReindexJob, TargetFiles
-from hubless.databases import databases, is_database
 from hubless.errors import DuplicateIds, InputError, StorageError, one_line, storage_errors, without_secrets
+from hubless.jobs.databases import databases, is_database
+from hubless.jobs.job_file import ReindexJob, TargetFiles
 from hubless.store.address import copy_folder
 from hubless.store.bundle import FileStamp, SourceRecord, record_of
 from hubless.vectors.arrays import I64

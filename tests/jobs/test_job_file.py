@@ -1,8 +1,8 @@
 import pytest
 from support.refusals.calls import job
 
-from hubless.builder.reindex.job_file import read_job
 from hubless.errors import InputError, StorageError
+from hubless.jobs.job_file import read_job
 
 
 def test_job_is_read_with_defaults_and_short_forms(tmp_path):

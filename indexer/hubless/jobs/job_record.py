@@ -5,8 +5,8 @@ from pathlib import Path
 
 from hubless.builder.inputs.file_records import input_record
 from hubless.builder.pipeline.next_version import provenance
-from hubless.builder.reindex.gates import GateResult
-from hubless.builder.reindex.plan import JobPlan
+from hubless.jobs.gates import GateResult
+from hubless.jobs.plan import JobPlan
 from hubless.search.parts import Parts
 from hubless.store.bundle import FileStamp, InputRecord, JobRecord, Provenance
 

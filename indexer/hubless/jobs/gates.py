@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.builder.pipeline.carry import current_parts
-from hubless.builder.reindex.job_file import FirstRightGate, ReindexJob
-from hubless.builder.reindex.job_targets import kept_rows
-from hubless.builder.reindex.lost_values import emptied
-from hubless.builder.reindex.plan import JobPlan
+from hubless.jobs.job_file import FirstRightGate, ReindexJob
+from hubless.jobs.job_targets import kept_rows
+from hubless.jobs.lost_values import emptied
+from hubless.jobs.plan import JobPlan
 from hubless.measures.confidence.calibration_pairs import LabelledPairs
 from hubless.measures.labels import KnownItems, known_queries, open_labels, right_rows
 from hubless.search.parts import Parts

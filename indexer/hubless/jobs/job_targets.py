@@ -13,10 +13,10 @@ from hubless.builder.inputs.items import open_given, without_bad_rows
 from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import in_file
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
-from hubless.builder.reindex.plan import JobPlan
-from hubless.builder.reindex.source_files import FileTargets, RowChanges
 from hubless.encoders import Encoder
 from hubless.errors import InputError, advice, one_line
+from hubless.jobs.plan import JobPlan
+from hubless.jobs.source_files import FileTargets, RowChanges
 from hubless.search.parts import Parts
 from hubless.store.draws import holds_asked
 from hubless.store.query_sample import read_sample

@@ -24,14 +24,14 @@ from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.flush import as_flushed
 from hubless.builder.pipeline.next_version import UNSAVED
 from hubless.builder.pipeline.refitting import refit_vectors
-from hubless.builder.reindex.gates import labelled_pairs
-from hubless.builder.reindex.job_targets import is_thinned, job_targets, open_bank, open_vectors
-from hubless.builder.reindex.plan import JobPlan
-from hubless.builder.reindex.source_files import same
 from hubless.corrections.banks.bank_checks import COVERED, hold_out, narrow_notes
 from hubless.corrections.prior import OWN_OFFSETS, PRIOR
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import InputError
+from hubless.jobs.gates import labelled_pairs
+from hubless.jobs.job_targets import is_thinned, job_targets, open_bank, open_vectors
+from hubless.jobs.plan import JobPlan
+from hubless.jobs.source_files import same
 from hubless.measures.bank_record import BankRecord
 from hubless.measures.coverage import coverage
 from hubless.search.collection import Collection

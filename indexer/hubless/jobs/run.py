@@ -16,14 +16,14 @@ from hubless.builder.pipeline.carry import (
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.draft import drafting, prune
 from hubless.builder.pipeline.next_version import described, make_current, write_version
-from hubless.builder.reindex.gates import GateResult, gates_of_files, measure_gates
-from hubless.builder.reindex.job_file import ReindexJob, read_job
-from hubless.builder.reindex.job_record import told_of
-from hubless.builder.reindex.next_parts import next_parts
-from hubless.builder.reindex.plan import SEQ, WORK, JobPlan, make_plan
-from hubless.builder.reindex.waiting import ServiceWait, awaited
-from hubless.databases import Corrected, databases
 from hubless.errors import BundleDamaged, InputError, LogDamaged, storage_errors
+from hubless.jobs.databases import Corrected, databases
+from hubless.jobs.gates import GateResult, gates_of_files, measure_gates
+from hubless.jobs.job_file import ReindexJob, read_job
+from hubless.jobs.job_record import told_of
+from hubless.jobs.next_parts import next_parts
+from hubless.jobs.plan import SEQ, WORK, JobPlan, make_plan
+from hubless.jobs.waiting import ServiceWait, awaited
 from hubless.progress import Steps, progress_bars
 from hubless.search.parts import Parts
 from hubless.search.soundness import version_problem

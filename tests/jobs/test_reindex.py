@@ -12,13 +12,13 @@ from support.segments import unnamed
 
 import hubless
 from hubless.builder.lifecycle import create
-from hubless.builder.reindex import next_parts, run as reindexing
 from hubless.errors import (
     BundleDamaged,
     DimensionMismatch,
     InputError,
     PreconditionFailed,
 )
+from hubless.jobs import next_parts, run as reindexing
 from hubless.store.locks import lease
 from hubless.store.log import Log
 
