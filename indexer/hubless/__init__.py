@@ -82,7 +82,7 @@ _PLACES = {
     "plot_occurrence": "hubless_lab.occurrence_plots.plot_occurrence",
     "publish": "hubless_databases.correct.publish",
     "refit": "builder.lifecycle.refit",
-    "reindex": "builder.reindex.run.reindex",
+    "reindex": "jobs.run.reindex",
     "scan": "hubless_lab.scan.scanning.scan",
     "tune": "hubless_lab.experiments.tune.tune",
     "undo": "hubless_databases.correct.undo",
