@@ -22,7 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class IndexSettings(TypedDict, total=False):
-    """How an index is made.
+    """Settings of an index and its correction.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class IndexSettings(TypedDict, total=False):
 
 
 class EngineSettings(TypedDict, total=False):
-    """What holds the vectors of a collection, and what passes over them.
+    """Settings of the engine that holds the vectors, and of the passes over them.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class EngineSettings(TypedDict, total=False):
 
 
 class InputSettings(TypedDict, total=False):
-    """What is known of the targets, and of those who look for them.
+    """Columns of the targets, and banks of those who look for them.
 
     Attributes
     ----------
