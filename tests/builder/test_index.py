@@ -13,8 +13,8 @@ from support.segments import unnamed
 
 import hubless
 from hubless.builder.inputs.build_inputs import Inputs
+from hubless.builder.keywords import EngineSettings, IndexSettings, InputSettings
 from hubless.builder.recipe import Recipe
-from hubless.builder.settings import EngineSettings, IndexSettings, InputSettings
 from hubless.cli.options import parameters_of
 from hubless.corrections import CORRECTIONS, corrected_scores
 from hubless.errors import DuplicateIds, InputError

@@ -7,18 +7,18 @@ from typing import Unpack
 from hubless.builder.executors import executing
 from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.readings import read_vectors
-from hubless.builder.pipeline.draft import drafting
-from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.next_version import make_current, write_version
-from hubless.builder.recipe import Recipe
-from hubless.builder.settings import (
+from hubless.builder.keywords import (
     BuildSettings,
     EngineSettings,
     IndexSettings,
     InputSettings,
     of_record,
-    taking,
+    with_keywords,
 )
+from hubless.builder.pipeline.draft import drafting
+from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.next_version import make_current, write_version
+from hubless.builder.recipe import Recipe
 from hubless.errors import InputError, advice
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH
@@ -31,7 +31,7 @@ from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors
 
 
-@taking(IndexSettings, EngineSettings, InputSettings)
+@with_keywords(IndexSettings, EngineSettings, InputSettings)
 def build(
     catalog: str | Path,
     collection: str,

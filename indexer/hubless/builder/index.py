@@ -15,6 +15,7 @@ from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.joined import joined_items
 from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import read_vectors
+from hubless.builder.keywords import IndexSettings, InputSettings, of_record, with_keywords
 from hubless.builder.pipeline.compaction import needs_training, rebuilt
 from hubless.builder.pipeline.draft import Workbench, drafting, in_index
 from hubless.builder.pipeline.fit import calibrated, fit_version, judged_by
@@ -28,7 +29,6 @@ from hubless.builder.pipeline.next_version import (
     write_version,
 )
 from hubless.builder.recipe import Recipe, StoredRecipe
-from hubless.builder.settings import IndexSettings, InputSettings, of_record, taking
 from hubless.errors import BundleDamaged, DuplicateIds, InputError
 from hubless.kernels.forks import in_each_process
 from hubless.measures.confidence.calibration_pairs import MOST_PAIRS, LabelledPairs, calibrating_rows
@@ -60,7 +60,7 @@ class Index(Collection):
     is wrong.
     """
 
-    @taking(IndexSettings)
+    @with_keywords(IndexSettings)
     def __init__(
         self,
         correction: str = "auto",
@@ -100,7 +100,7 @@ class Index(Collection):
             return super().__repr__()
         return f"<Index, not fitted: {self._recipe.metric}, {self._recipe.correction}>"
 
-    @taking(InputSettings)
+    @with_keywords(InputSettings)
     def fit(
         self,
         query_bank: Vectors | None,

@@ -122,7 +122,7 @@ class BuildSettings(IndexSettings, EngineSettings, InputSettings, total=False):
     """All that a build can be told of."""
 
 
-def taking(*records: type) -> Callable[[Function], Function]:
+def with_keywords(*records: type) -> Callable[[Function], Function]:
     """Let a function take the keywords of records: it refuses others, and its docstring ends with theirs.
 
     The function raises TypeError for a keyword that it does not know, before any work.
