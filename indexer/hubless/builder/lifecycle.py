@@ -12,10 +12,10 @@ from hubless.builder.inputs.bank_rows import QUERY_BANK
 from hubless.builder.inputs.build_inputs import Contents, HeldContents
 from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.pipeline.calibration import told_by_labels
-from hubless.builder.pipeline.carry import NextTargets, current_parts, empty_targets, keep_fit
 from hubless.builder.pipeline.compaction import Trained, needs_training
-from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.manifests import new_manifest, other_numbers
+from hubless.builder.pipeline.fit import New
+from hubless.builder.pipeline.manifests import new_manifest, other_numbers, provenance
+from hubless.builder.pipeline.next_version import NextTargets, current_parts, keep_fit, next_version, placed_nothing
 from hubless.builder.pipeline.publishing import changing, drafting
 from hubless.builder.pipeline.refitting import labels_of, lasting_prior, refit_bank, refit_vectors
 from hubless.builder.recipe import Recipe, recipe_of
@@ -102,11 +102,13 @@ def create(
 
 def _empty(held: HeldContents, width: int, recipe: Recipe) -> Parts:
     """Return a collection of targets of some coordinates, without any."""
-    targets, index, canary = empty_targets(held, width)
+    placed = placed_nothing(width)
+    index = placed.index
     if recipe.keep_full:
         index = index.model_copy(update={"candidates": CANDIDATES})
     raw = CorrectionRecord(name=NONE, parameters={}, details={})
-    about: dict[str, Any] = {"metric": recipe.metric, "seed": recipe.seed, "dims": recipe.dims}
+    targets = held.fill(placed.targets, None)
+    about: dict[str, Any] = {"metric": recipe.metric, "provenance": provenance({}, recipe.seed), "dims": recipe.dims}
     return Parts(
         manifest=new_manifest(targets, None, correction=raw, index=index, notes=[WITHOUT_BANK], **about),
         targets=targets,
@@ -114,7 +116,7 @@ def _empty(held: HeldContents, width: int, recipe: Recipe) -> Parts:
         prepared=lambda: None,
         bank_sample=None,
         correction=lambda: CentredCorrection(FittedNone(), 0.0),
-        canary=lambda: canary,
+        canary=lambda: placed.canary,
     )
 
 
@@ -317,15 +319,15 @@ def refit(
                 for each in ("target_prior", "clicks"):
                     vectors.records.pop(each, None)
             strength = lasting_strength(before, labelled=labels is not None)
-            made = fit_version(vectors, held, draft, strength=strength, hold_back=True)
-            kept: dict[str, Any] = {"bank_order": before.bank_order if bank_order is None else bank_order}
+            fit = New(vectors=vectors, held=held, strength=strength, hold_back=True)
+            made = next_version(parts, fit, draft)
+            made = made.saying(bank_order=before.bank_order if bank_order is None else bank_order)
             if clicks is None:
-                kept |= {"target_prior": before.target_prior, "clicks": before.clicks}
+                made = made.saying(target_prior=before.target_prior, clicks=before.clicks)
             if note is not None:
-                kept["notes"] = [*made.manifest.notes, note]
-            known = made.manifest.model_copy(update={"version": before.version})
+                made = made.saying(notes=[*made.manifest.notes, note])
             steps.step("writing")
-            return draft.publish(replace(made, manifest=known, seq=parts.seq), **kept)
+            return draft.publish(made)
 
 
 def _refitted(recipe: Recipe, correction: str | None, parameters: Mapping[str, Any] | None) -> Recipe:

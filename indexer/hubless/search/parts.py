@@ -1,7 +1,7 @@
 """The parts of a collection: read from the files of a version, or made in memory."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,6 +74,10 @@ class Parts:
     def occurrence(self) -> NDArray[np.integer[Any]] | None:
         """N_10 (2, n) of the build, raw and corrected; see `Targets.occurrence`."""
         return self.targets.occurrence()
+
+    def saying(self, **fields: Any) -> "Parts":
+        """Return the same with other fields of the manifest."""
+        return replace(self, manifest=self.manifest.model_copy(update=fields))
 
     @property
     def added(self) -> int:

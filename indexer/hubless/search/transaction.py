@@ -208,20 +208,24 @@ class Transaction:
                 puts += [write if len(rows) == len(write.ids) else write.taken(rows)] if len(rows) else []
                 stamps.append(np.stack([np.full(len(rows), seq), rank + rows]))
         return (
-            targets.with_more(self._new_targets(Put.joined(puts), np.concatenate(stamps, axis=1))) if puts else targets
+            targets.with_more(new_targets(self._base.parts, Put.joined(puts), np.concatenate(stamps, axis=1)))
+            if puts
+            else targets
         )
 
-    def _new_targets(self, put: Put, stamps: I64) -> NewTargets:
-        manifest = self._base.manifest
-        vectors = put.vectors
-        if manifest.index.precision == "float16":
-            vectors = comparison(manifest.metric).halved(vectors, "vectors")
-        offsets = np.zeros(len(put.ids), np.float32)
-        if put.there.any():
-            traits = traits_of(manifest, put.payload, len(put.ids))[put.there]
-            given = ArrayVectors(put.vectors[put.there], "vectors")
-            offsets[put.there] = self._base.correction().offsets(given, traits=traits)
-        return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
+
+def new_targets(base: Parts, put: Put, stamps: I64) -> NewTargets:
+    """Return what is put to a version, with offsets from its correction as it was fitted, and stamps (2, n)."""
+    manifest = base.manifest
+    vectors = put.vectors
+    if manifest.index.precision == "float16":
+        vectors = comparison(manifest.metric).halved(vectors, "vectors")
+    offsets = np.zeros(len(put.ids), np.float32)
+    if put.there.any():
+        traits = traits_of(manifest, put.payload, len(put.ids))[put.there]
+        given = ArrayVectors(put.vectors[put.there], "vectors")
+        offsets[put.there] = base.correction().offsets(given, traits=traits)
+    return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
 
 
 def changed_parts(base: Parts, targets: Targets, seq: int) -> Parts:

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.builder.pipeline.carry import NextTargets, carry_over, with_vector_first
 from hubless.builder.pipeline.flush import WASTED, one_segment
+from hubless.builder.pipeline.next_version import KEEP, next_version, with_vector_first
 from hubless.builder.pipeline.publishing import Draft
 from hubless.builder.pipeline.written_files import write_segments
 from hubless.builder.recipe import recipe_of
@@ -68,7 +68,7 @@ class Trained:
     @classmethod
     def of(cls, before: Parts, draft: Draft) -> "Trained":
         """Train the index of a collection anew, and write its segments."""
-        made = carry_over(NextTargets.of(before), draft)
+        made = next_version(before, KEEP, draft)
         stamps = before.targets.stamped(np.concatenate(with_vector_first(before, np.arange(len(before.targets)))))
         return cls(before, replace(made, targets=write_segments(made.targets, draft.staged, before.seq)), stamps)
 
@@ -90,9 +90,9 @@ class Trained:
             views.append(SegmentView(view.segment, gone[(gone >= start) & (gone < stop)] - start))
             start = stop
         targets = now.targets.of_views([*views, *later])
-        new = {name: getattr(made, name) for name in ("index", "measured", "dims", "built", "provenance")}
-        known = now.manifest.model_copy(update={**new, "grown": sum(map(len, later))})
-        found = replace(now, manifest=known, targets=targets, prepared=self.parts.prepared, canary=self.parts.canary)
+        new = {name: getattr(made, name) for name in ("index", "measured", "built")}
+        found = now.saying(**new, grown=sum(map(len, later)))
+        found = replace(found, targets=targets, prepared=self.parts.prepared, canary=self.parts.canary)
         return found if targets.is_as_built else changed_parts(found, targets, now.seq)
 
     def _since(self, now: Parts) -> tuple[I64, list[SegmentView]]:

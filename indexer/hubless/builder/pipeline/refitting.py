@@ -14,7 +14,7 @@ from hubless.builder.inputs.clicks import ClicksLike, open_clicks
 from hubless.builder.inputs.groupings import checked_grouping
 from hubless.builder.inputs.priors import column_prior
 from hubless.builder.inputs.readings import read_source
-from hubless.builder.pipeline.carry import TARGETS, NextTargets
+from hubless.builder.pipeline.next_version import TARGETS, NextTargets
 from hubless.builder.recipe import Recipe
 from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.folded.softmax import CLIENTS, MULTIPLICITIES
