@@ -13,7 +13,7 @@ from hubless.builder.pipeline.draft import drafting
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.next_version import make_current, write_version
 from hubless.builder.recipe import FAISS, Recipe
-from hubless.corrections.prior import PriorLike
+from hubless.corrections.roles import NumbersLike
 from hubless.encoders import Encoder
 from hubless.errors import InputError, advice
 from hubless.knn.aims import RECALL
@@ -57,8 +57,8 @@ def build(
     executor: str = LOCAL,
     bank_of_targets: bool = False,
     live_queries: Vectors | None = None,
-    target_prior: PriorLike | None = None,
-    offsets: PriorLike | None = None,
+    target_prior: NumbersLike | None = None,
+    offsets: NumbersLike | None = None,
     fit_by: str | None = None,
     strength: float | None = None,
     relevant: Labels | None = None,

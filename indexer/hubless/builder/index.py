@@ -29,7 +29,7 @@ from hubless.builder.pipeline.next_version import (
     write_version,
 )
 from hubless.builder.recipe import Recipe, StoredRecipe
-from hubless.corrections.prior import PriorLike
+from hubless.corrections.roles import NumbersLike
 from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, DuplicateIds, InputError
 from hubless.kernels.forks import in_each_process
@@ -125,8 +125,8 @@ class Index(Collection):
         encoder: str | Path | Encoder | None = None,
         bank_of_targets: bool = False,
         live_queries: Vectors | None = None,
-        target_prior: PriorLike | None = None,
-        offsets: PriorLike | None = None,
+        target_prior: NumbersLike | None = None,
+        offsets: NumbersLike | None = None,
         fit_by: str | None = None,
         relevant: Labels | None = None,
         clicks: ClicksLike | None = None,
