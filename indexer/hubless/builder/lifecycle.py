@@ -19,7 +19,7 @@ from hubless.builder.pipeline.draft import drafting, prune
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.flush import as_flushed
 from hubless.builder.pipeline.next_version import make_current, new_manifest, write_version
-from hubless.builder.pipeline.refitting import labels_of, lasting_prior, refit_bank, refit_vectors
+from hubless.builder.pipeline.refitting import labels_of, lasting_roles, refit_bank, refit_vectors
 from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections import is_given
 from hubless.corrections.banks.bank_checks import WITHOUT_BANK
@@ -323,8 +323,8 @@ def refit(
             bank = refit_bank(parts, items, column, clients, append=append)
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
-            prior = before.target_prior if clicks is None else None
-            recipe.check_inputs(bank, prior, column, clicks=clicks)
+            roles = lasting_roles(before.roles, column, clicks=clicks is not None)
+            recipe.check_inputs(bank, roles.get("target_prior"), column, clicks=clicks)
             held = rows.held(staged.folder)
             labels = labels_of(relevant, items, bank.queries.shape[0], rows.ids, bank_order is not None)
             targets = rows.vectors(staged.folder)
@@ -337,8 +337,7 @@ def refit(
                 staged.folder,
                 clicks=clicks,
                 clicked=items,
-                fit_by=column,
-                target_prior=lasting_prior(rows, targets, prior),
+                roles=roles,
                 relevant=labels,
             )
             if clicks is not None:
