@@ -37,7 +37,7 @@ from hubless_lab.experiments.abstain import (
     folds,
     trial_answers,
 )
-from hubless_lab.experiments.draws import Draws
+from hubless_lab.experiments.drawn_banks import Draws
 from hubless_lab.experiments.methods import Method
 from hubless_lab.experiments.quality import calibration_error
 from hubless_lab.experiments.trials import Labelled, Pairs, Trial, read_side

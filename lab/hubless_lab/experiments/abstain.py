@@ -25,7 +25,7 @@ from hubless.vectors.arrays import F32, F64, I64, Flags
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import in_memory
 from hubless_lab.charts import ACCENT, RAW, Axis, Chart
-from hubless_lab.experiments.draws import SEEDS, Draws
+from hubless_lab.experiments.drawn_banks import SEEDS, Draws
 from hubless_lab.experiments.measured_rows import check_some_right, left_out_note
 from hubless_lab.experiments.methods import Method
 from hubless_lab.experiments.quality import answered_shares, auroc, calibration_error, cut_for

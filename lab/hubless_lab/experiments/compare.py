@@ -22,7 +22,7 @@ from hubless.vectors.files import Vectors
 from hubless.vectors.ids import rows_by_id
 from hubless_lab.experiments.comparisons import Comparison
 from hubless_lab.experiments.demand import Demand
-from hubless_lab.experiments.draws import Draws, DrawSettings
+from hubless_lab.experiments.drawn_banks import Draws, DrawSettings
 from hubless_lab.experiments.methods import PLAN_NAMES, Method, Methods, as_methods
 from hubless_lab.experiments.tally import RANKED_DEPTHS, RECALLS, Attribute, Quality, Result, Row, Tally, counted_depths
 from hubless_lab.experiments.trials import Labelled, LabelledInputs, LabelledItems, Scorer, Trial, open_labelled

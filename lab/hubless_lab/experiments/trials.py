@@ -47,7 +47,7 @@ from hubless.vectors.ids import Ids
 from hubless.vectors.readers.columns import as_ids
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, under_metric
 from hubless_lab.experiments.demand import Demand, checked, towards_hubs
-from hubless_lab.experiments.draws import Draws
+from hubless_lab.experiments.drawn_banks import Draws
 from hubless_lab.experiments.measured_rows import left_out_note, measured_rows
 from hubless_lab.experiments.own_items import apart, own_cells
 from hubless_lab.matrices import QUERIES, OpenMatrices, SimilarityMatrices, vectorless

@@ -17,7 +17,7 @@ from hubless.store.durable import replace_text
 from hubless.vectors.arrays import F64, I64, check_at_least
 from hubless.vectors.files import Vectors
 from hubless_lab import measures as lab_measures
-from hubless_lab.experiments.draws import SEEDS, Draws
+from hubless_lab.experiments.drawn_banks import SEEDS, Draws
 from hubless_lab.experiments.measured_rows import left_out_note
 from hubless_lab.experiments.methods import Grid, Method, grid_methods, left_out_of_grids
 from hubless_lab.experiments.trials import LabelledInputs, Pairs, Trial, open_labelled

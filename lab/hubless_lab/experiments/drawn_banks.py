@@ -38,7 +38,7 @@ class DrawSettings(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Draws:
-    """How often the banks of trials are drawn, and how large: see `DrawSettings`.
+    """Number and sizes of the banks that are drawn for trials: see `DrawSettings`.
 
     Raises `InputError` for settings that do not go together.
     """
