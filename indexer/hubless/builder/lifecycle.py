@@ -17,7 +17,7 @@ from hubless.builder.pipeline.fit import New
 from hubless.builder.pipeline.manifests import new_manifest, other_numbers, provenance
 from hubless.builder.pipeline.next_version import NextTargets, current_parts, keep_fit, next_version, placed_nothing
 from hubless.builder.pipeline.publishing import changing, drafting
-from hubless.builder.pipeline.refitting import labels_of, lasting_prior, refit_bank, refit_vectors
+from hubless.builder.pipeline.refitting import labels_of, lasting_roles, refit_bank, refit_vectors
 from hubless.builder.recipe import Recipe, recipe_of
 from hubless.corrections import is_given
 from hubless.corrections.banks.bank_checks import WITHOUT_BANK
@@ -297,8 +297,8 @@ def refit(
             bank = refit_bank(parts, items, column, clients, append=append)
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
-            prior = before.target_prior if clicks is None else None
-            recipe.check_inputs(bank, prior, column, clicks=clicks)
+            roles = lasting_roles(before.roles, column, clicks=clicks is not None)
+            recipe.check_inputs(bank, roles.get("target_prior"), column, clicks=clicks)
             held = rows.held(draft.folder)
             labels = labels_of(relevant, items, bank.queries.shape[0], rows.ids, bank_order is not None)
             targets = rows.vectors(draft.folder)
@@ -311,8 +311,7 @@ def refit(
                 draft.folder,
                 clicks=clicks,
                 clicked=items,
-                fit_by=column,
-                target_prior=lasting_prior(rows, targets, prior),
+                roles=roles,
                 relevant=labels,
             )
             if clicks is not None:

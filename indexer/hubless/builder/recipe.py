@@ -12,7 +12,8 @@ from hubless.builder.executors import LOCAL, check_executor
 from hubless.builder.shards import check_shard_targets
 from hubless.corrections import GIVEN, OURS, Correction, correction as correction_named, folds
 from hubless.corrections.banks.bank_checks import without_queries
-from hubless.corrections.prior import PriorLike, taking_prior
+from hubless.corrections.fits import taking_prior
+from hubless.corrections.roles import NumbersLike
 from hubless.errors import BundleDamaged, InputError, advice, one_line, refuse_given
 from hubless.kernels.forks import cached_property
 from hubless.knn import index_type
@@ -44,7 +45,7 @@ class Recipe:
     keep_full: bool = False
     seed: int = 0
     executor: str = LOCAL
-    offsets: PriorLike | None = None
+    offsets: NumbersLike | None = None
 
     def __post_init__(self) -> None:
         """Check all that is known before the work begins. Raises `InputError` naming the parameter."""

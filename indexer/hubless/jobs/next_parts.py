@@ -4,7 +4,6 @@ import logging
 from dataclasses import replace
 
 from hubless.builder.inputs.bases import fit_basis
-from hubless.builder.inputs.priors import column_prior
 from hubless.builder.inputs.readings import read_source
 from hubless.builder.pipeline.compaction import BEHIND, needs_training
 from hubless.builder.pipeline.fit import New
@@ -20,7 +19,6 @@ from hubless.builder.pipeline.next_version import (
 from hubless.builder.pipeline.publishing import Draft
 from hubless.builder.pipeline.refitting import refit_vectors
 from hubless.corrections.banks.bank_checks import COVERED, hold_out, narrow_notes
-from hubless.corrections.prior import OWN_OFFSETS, PRIOR
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import InputError
 from hubless.jobs.gates import labelled_pairs
@@ -88,8 +86,6 @@ def _new_fit(plan: JobPlan, rows: NextTargets, draft: Draft, basis: Basis | None
     targets = rows.vectors(folder)
     bank, notes = open_bank(plan, targets, basis)
     thinned = is_thinned(plan)
-    own = plan.recipe.offsets
-    column, kind = (job.target_prior, PRIOR) if own is None else (str(own), OWN_OFFSETS)
     vectors = refit_vectors(
         rows,
         targets,
@@ -100,9 +96,7 @@ def _new_fit(plan: JobPlan, rows: NextTargets, draft: Draft, basis: Basis | None
         others={name: open_vectors(name, plan) for name in ("target_bank", "live_queries") if name in plan.paths},
         clicks=None if job.clicks is None else plan.folder / job.clicks,
         clicked=None if thinned else Items(bank.queries, bank.ids),
-        fit_by=job.fit_by,
-        prior_column=column,
-        target_prior=None if column is None else column_prior(column, rows.known_payload, kind=kind),
+        roles=plan.roles,
     )
     gate = job.gates.r_at_1
     judges = None

@@ -15,8 +15,9 @@ from hubless.errors import LogDamaged, VersionReplaced, one_line
 from hubless.kernels.forks import in_each_process
 from hubless.search.collection import Collection, open_collection
 from hubless.search.engines.base import StoredVectors
-from hubless.search.parts import Parts, traits_of
+from hubless.search.parts import Parts
 from hubless.search.segments.memory import NewTargets
+from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
 from hubless.search.writes import KINDS, Put, Remove, Write
 from hubless.store.catalog import Catalog
@@ -207,11 +208,9 @@ class Transaction:
                 rows = np.array([place[1] for place in last.values() if place and place[0] == number], np.int64)
                 puts += [write if len(rows) == len(write.ids) else write.taken(rows)] if len(rows) else []
                 stamps.append(np.stack([np.full(len(rows), seq), rank + rows]))
-        return (
-            targets.with_more(new_targets(self._base.parts, Put.joined(puts), np.concatenate(stamps, axis=1)))
-            if puts
-            else targets
-        )
+        if not puts:
+            return targets
+        return targets.with_more(new_targets(self._base.parts, Put.joined(puts), np.concatenate(stamps, axis=1)))
 
 
 def new_targets(base: Parts, put: Put, stamps: I64) -> NewTargets:
@@ -222,9 +221,9 @@ def new_targets(base: Parts, put: Put, stamps: I64) -> NewTargets:
         vectors = comparison(manifest.metric).halved(vectors, "vectors")
     offsets = np.zeros(len(put.ids), np.float32)
     if put.there.any():
-        traits = traits_of(manifest, put.payload, len(put.ids))[put.there]
+        columns = columns_of(manifest.roles, put.payload, len(put.ids))[put.there]
         given = ArrayVectors(put.vectors[put.there], "vectors")
-        offsets[put.there] = base.correction().offsets(given, traits=traits)
+        offsets[put.there] = base.correction().offsets(given, columns=columns)
     return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
 
 

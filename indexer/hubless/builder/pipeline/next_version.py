@@ -27,7 +27,8 @@ from hubless.progress import Steps
 from hubless.search.canaries import Canary
 from hubless.search.engines.base import StoredVectors
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.parts import Parts, traits_of
+from hubless.search.parts import Parts
+from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
 from hubless.search.transaction import changed_parts, new_targets, open_written
 from hubless.search.writes import Put
@@ -121,9 +122,9 @@ class NextTargets:
         if self.put is None:
             return kept
         payload = None if self.payload is None else self.payload.slice(len(self.kept), self.put.shape[0])
-        traits = traits_of(self.parts.manifest, payload, self.put.shape[0])
+        columns = columns_of(self.parts.manifest.roles, payload, self.put.shape[0])
         advance = steps.step("computing offsets", self.put.shape[0])
-        return np.concatenate([kept, self.parts.correction().offsets(self.put, advance, traits)])
+        return np.concatenate([kept, self.parts.correction().offsets(self.put, advance, columns)])
 
     def written(self) -> Parts | None:
         """Return the collection before with these targets, in the indexes that it has.
