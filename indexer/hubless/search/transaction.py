@@ -47,17 +47,12 @@ class WritableCollection:
     def renew(self) -> None:
         self.changing = RLock()
 
-    def has_after(self, seq: int) -> bool:
-        """Return True if there are writes after a number, by whichever process. Costs 4 µs."""
-        if self.log is None or (noted := self.log.noted()) <= seq:
-            return False
-        # a number that was looked for in vain is one of writes that a power cut has taken
-        return noted != self._noted or self.current.seq > seq
-
     @property
-    def has_news(self) -> bool:
-        """Return True if another write is noted beside the log than at the last `refresh`. Costs 4 µs."""
-        return self.log is not None and self.log.noted() != self._noted
+    def is_behind(self) -> bool:
+        """Return True if a later write is noted beside the log, by whichever process. Costs 4 µs."""
+        if self.log is None or (noted := self.log.noted()) <= self.current.seq:
+            return False
+        return noted != self._noted  # else it is one of writes that a power cut has taken, looked for in vain
 
     def refresh(self, *, wait: bool = False) -> bool | None:
         """Catch up if the log has more writes. Return whether anything changed; None while a write is under way."""

@@ -34,23 +34,23 @@ class Note:
         except (FileNotFoundError, NotADirectoryError):
             return 0
         try:
-            return _number_in(descriptor)
+            return _number_of(os.pread(descriptor, _MOST_BYTES, 0))
         finally:
             os.close(descriptor)
 
     def stamp(self) -> tuple[int, int]:
         """Return the file's inode and the number; they differ from those before also if the file was made anew.
 
-        Costs 4 µs. The file is kept open for that. Raises `OSError` if the system refuses.
+        They are 0 for none, and while the system refuses. Costs 4 µs. The file is kept open for that.
         """
         try:
             now = os.stat(self._name)  # noqa: PTH116 - of a path it takes half as long again
             file = self._file  # once: another thread may replace it
             if file is None or file.place != (now.st_dev, now.st_ino):
                 file = self._file = HeldFile(self.path)
-        except (FileNotFoundError, NotADirectoryError):
+            return file.place[1], _number_of(os.pread(file.descriptor, _MOST_BYTES, 0))
+        except OSError:
             return 0, 0
-        return file.place[1], _number_in(file.descriptor)
 
     @contextmanager
     def opened(self) -> Iterator[int]:
@@ -91,10 +91,6 @@ def put_number(descriptor: int, number: int) -> None:
 def put_another(descriptor: int) -> None:
     """Write a number that never was there into an opened file. It needs no lock, as nothing is read before."""
     put_number(descriptor, secrets.randbits(_BITS))
-
-
-def _number_in(descriptor: int) -> int:
-    return _number_of(os.pread(descriptor, _MOST_BYTES, 0))
 
 
 @lru_cache(256)

@@ -62,7 +62,7 @@ PointIfMatch = Annotated[
 async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     """A request without a body counts all."""
     trace = call.trace
-    held = await call.engine.reach(trace, held, body.min_seq)
+    held = await call.engine.freshness.reach(trace, held, body.min_seq)
     counted = held.count
     if filter := body.filter:
         counted = (await call.engine.run(trace, lambda: matches_of(held, filter, [trace]), held)).count
@@ -72,7 +72,7 @@ async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
 @point_routes.at("POST", _POINTS, "Several targets by their ids", PointsAnswer, *_PROBLEMS)
 async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     """In the order of the ids; those that no target bears are listed apart."""
-    held = await call.engine.reach(call.trace, held, body.min_seq)
+    held = await call.engine.freshness.reach(call.trace, held, body.min_seq)
     work = partial(find_targets, held, body.ids, body.with_ or _usual(held))
     found, missing = await call.engine.run(call.trace, work, held)
 
@@ -94,10 +94,10 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
     """Pass the `cursor` of each answer to the next request, until it is null. A new version begins a new scroll."""
     engine = call.engine
     trace = call.trace
-    held = await engine.reach(trace, held, body.min_seq)
+    held = await engine.freshness.reach(trace, held, body.min_seq)
     cursor = read_cursor(body.cursor, body.filter)
     if body.cursor is None or cursor.reached > held.seq:
-        held = await engine.latest(trace, held)
+        held = await engine.freshness.latest(trace, held.name)
     limit = call.settings.usual_limit if body.limit is None else body.limit
     extras = body.with_ or _usual(held)
     work = partial(scroll_targets, held, cursor.row(held), limit, body.filter, extras, trace)
@@ -115,7 +115,7 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
 )
 async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -> Response:
     """Its offset and, where the collection has one, its payload."""
-    held = await call.engine.reach(call.trace, held, url.min_seq)
+    held = await call.engine.freshness.reach(call.trace, held, url.min_seq)
     extras = (url.with_ or NO_EXTRAS)._replace(payload=_usual(held).payload)
 
     def read() -> StoredTarget:

@@ -78,7 +78,7 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
     """
     wanted = query_of(body, call.settings)
     if wanted.min_seq:
-        held = await call.engine.reach(call.trace, held, wanted.min_seq)
+        held = await call.engine.freshness.reach(call.trace, held, wanted.min_seq)
     found = await call.engine.search(call, held, [wanted])
 
     def answer() -> QueryAnswer:
@@ -101,7 +101,7 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
 async def query_batch(call: Call, room: Annotated[None, Depends(_room)], held: Held, body: BatchRequest) -> Response:
     """Answers are in the order of the queries. If one query is wrong, the whole batch is refused."""
     wanted = _queries_of(body, Subject(held, call.settings))
-    held = await call.engine.reach(call.trace, held, max(query.min_seq for query in wanted))
+    held = await call.engine.freshness.reach(call.trace, held, max(query.min_seq for query in wanted))
     found = await call.engine.search(call, held, wanted)
 
     def answer() -> BatchAnswer:
