@@ -6,8 +6,7 @@ A number has its checksum beside it. A file that is missing, cut short or damage
 import os
 import secrets
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -52,19 +51,22 @@ class Note:
         except OSError:
             return 0, 0
 
-    @contextmanager
-    def opened(self) -> Iterator[int]:
+    def open(self) -> int:
         """Open the file to write, early: later there may be no descriptor left. It is made if it is missing."""
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o666)
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
+        return os.open(self._name, os.O_WRONLY | os.O_CREAT, 0o666)
 
     def raise_by_one(self) -> None:
         """Raise the number. A disk that refuses leaves it: then the others hear of a change at their next look."""
-        with suppress(OSError), locked(self.path), self.opened() as descriptor:
-            put_number(descriptor, self.number() + 1)
+        with suppress(OSError), locked(self.path):
+            self.put(self.number() + 1)
+
+    def put(self, number: int) -> None:
+        """Write the number. It survives the process, and a power cut once the file is synced."""
+        descriptor = self.open()
+        try:
+            os.pwrite(descriptor, stamped(number), 0)
+        finally:
+            os.close(descriptor)
 
 
 class HeldFile:
@@ -83,22 +85,18 @@ class HeldFile:
             os.close(self.descriptor)
 
 
-def put_number(descriptor: int, number: int) -> None:
-    """Write a number into an opened file. It survives the process, and a power cut once the file is synced."""
-    os.pwrite(descriptor, _stamped(number), 0)
-
-
-def put_another(descriptor: int) -> None:
-    """Write a number that never was there into an opened file. It needs no lock, as nothing is read before."""
-    put_number(descriptor, secrets.randbits(_BITS))
+def another() -> bytes:
+    """Return a number that never was in a file, as it stands there. It needs no lock, as nothing is read before."""
+    return stamped(secrets.randbits(_BITS))
 
 
 @lru_cache(256)
 def _number_of(content: bytes) -> int:
     number = content[:_DIGITS]
-    return int(number) if number.isdigit() and content == _stamped(int(number)) else 0
+    return int(number) if number.isdigit() and content == stamped(int(number)) else 0
 
 
-def _stamped(number: int) -> bytes:
+def stamped(number: int) -> bytes:
+    """Return a number as it stands in a file."""
     digits = b"%0*d" % (_DIGITS, number)
     return b"%s %08x\n" % (digits, zlib.crc32(digits))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Annotated
 
 import numpy as np
@@ -45,6 +46,7 @@ _COLLECTION = "/v1/collections/{collection}"
 _POINTS = f"{_COLLECTION}/points"
 _SEARCH = (*openapi.FIELDS, *openapi.SEARCHED, "collection_not_found")
 _PROBLEMS = (*openapi.BODY, *_SEARCH)
+_ID = attrgetter("id")
 _ALL = CountRequest()
 _FIRST_PAGE = ScrollRequest()
 
@@ -148,11 +150,14 @@ async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_matc
     if (table := body.table) is not None:
         plan = await heavy.run(table.nbytes, lambda: edits.plan_table(table, body.mode, held))
         return await _write(call, held, body, plan, table["id"].to_pylist(), if_match)
-    encoded = await call.engine.encoding.vectors(
-        call.trace, held, edits.texts_of(body), lambda place: f"points[{place}].", call.deadline
-    )
-    plan = await heavy.run(held.dim * len(body.points), lambda: edits.plan_put(body, held, encoded))
-    return await _write(call, held, body, plan, [point.id for point in body.points], if_match)
+    encoded = {}
+    if texts := edits.texts_of(body):
+        encoded = await call.engine.encoding.vectors(
+            call.trace, held, texts, lambda place: f"points[{place}].", call.deadline
+        )
+    ids = list(map(_ID, body.points))
+    plan = await heavy.run(held.dim * len(ids), partial(edits.plan_put, body, ids, held, encoded))
+    return await _write(call, held, body, plan, ids, if_match)
 
 
 @write_routes.at(
@@ -160,7 +165,8 @@ async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_matc
 )
 async def patch_points(call: Call, held: Writable, body: PatchPointsRequest, if_match: PointIfMatch = None) -> Response:
     """All or none. Columns that are not given stay, null empties one."""
-    return await _write(call, held, body, edits.plan_patch(body, held), [point.id for point in body.points], if_match)
+    ids = list(map(_ID, body.points))
+    return await _write(call, held, body, edits.plan_patch(body, ids, held), ids, if_match)
 
 
 @write_routes.at(

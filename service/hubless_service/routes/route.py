@@ -184,8 +184,3 @@ def routes_of(tag: str) -> Endpoints:
         dependencies=openapi.KEY_SCHEMES,
         generate_unique_id_function=lambda route: route.name,
     )
-
-
-def route_at(found: APIRouter, path: str) -> DirectRoute:
-    """Return the one route of a router at a path."""
-    return cast(DirectRoute, next(route for route in found.routes if getattr(route, "path", "") == path))

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from operator import attrgetter
 from time import perf_counter
 from typing import TypeVar
 
@@ -39,6 +40,7 @@ from hubless_service.settings import Settings
 
 _T = TypeVar("_T")
 _NICER = 5
+_WAITING = attrgetter("waiting")
 _REMOTE_THREADS = 16
 """Searches in engines outside that wait for them at the same time."""
 
@@ -65,6 +67,7 @@ class SearchService:
         self.check_room = self._queue.check_room
         if engine_names():  # other threads, as these wait for the network, and in vain if their engine is dead
             self._remote = WorkQueue(_REMOTE_THREADS, *limits, 0.0, *counted)
+        self._queues = {self._queue, self._remote}
         self.encoding = Encoding(settings.encoder_threads, settings.max_waiting, metrics.failures.inc)
         self.freshness = Freshness(source, self.shelf, self._timeout, self.run)
         self._follower = CatalogFollower(source, self.shelf, self.freshness, settings, self._prepare_behind)
@@ -115,10 +118,9 @@ class SearchService:
             if living.log is not None:
                 living.log.close()
 
-    @property
     def waiting(self) -> int:
-        """The number of queries that wait."""
-        return sum(queue.waiting for queue in self._queues)
+        """Return the number of queries that wait."""
+        return sum(map(_WAITING, self._queues))
 
     async def search(
         self, request: Request, collection: hubless.Collection, queries: Sequence[Query]
@@ -137,12 +139,11 @@ class SearchService:
             queue.check_room(perf_counter(), trace.late, seconds)  # before something is encoded in vain
             encoded = await self.encoding.encode(trace, collection, queries, deadline)
         found = await search(trace, queue, collection, encoded, deadline)
-        answered = [
-            (query, hits)
-            for query, hits in zip(encoded, found, strict=True)
+        answered = []
+        for query, hits in zip(encoded, found, strict=True):
             # what is asked like a target is not what people look for
-            if isinstance(query.asked, np.ndarray) and is_traffic(request, query.options, collection.strength)
-        ]
+            if isinstance(query.asked, np.ndarray) and is_traffic(request, query.options, collection.strength):
+                answered.append((query, hits))
         if self._has_hubness:
             self.live(collection).observe(collection, answered)
         if self.sampling:
@@ -160,10 +161,6 @@ class SearchService:
         deadline = trace.started + share * self._timeout
         result: _T = await queue.submit(trace, deadline, lambda _: [work()], None)
         return result
-
-    @property
-    def _queues(self) -> set[WorkQueue]:
-        return {self._queue, self._remote}
 
     def _prepare(self) -> None:
         """Make a thread of ours ready to search."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import attrgetter
 from time import perf_counter
 
 from hubless.deadline import within
@@ -34,6 +35,7 @@ _COLLECTIONS, _SHARE_WRITTEN = 16, 4
 _MERGED_AFTER = "5"
 """Seconds. A merge of 50,000 small targets takes about as long; a client that waits longer leaves the server idle."""
 _MERGE_POLL = 0.1
+_DURABLE = attrgetter("durable")
 
 
 @dataclass(eq=False, slots=True)
@@ -179,7 +181,7 @@ class Writer:
         if living.log is None:
             raise HttpProblem("storage", "The collection has no folder, so it cannot be written to.")
         answers: list[tuple[QueuedWrite, Json | Exception]] = []
-        durable = any(task.durable for task in tasks)
+        durable = any(map(_DURABLE, tasks))
         with living.log.writing(durable=durable, inside=living.changing) as appender:
             if appender.last != living.current.seq:
                 living.catch_up()
