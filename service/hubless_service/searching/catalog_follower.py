@@ -221,7 +221,7 @@ class CatalogFollower:
                 self._have_opened(name, slot)
                 return
         except Exception as error:
-            if not self._source.has(name):  # deleted since its name was read
+            if not self._fresh.is_there(name):  # deleted since its name was read
                 self._shelf.drop(name)
                 return
             renewed = self._refused(name, slot, version, error)

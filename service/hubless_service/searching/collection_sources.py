@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import hubless
-from hubless.errors import CollectionNotFound, HublessError, storage_errors
+from hubless.errors import HublessError, storage_errors
 from hubless.search.collection import open_collection
 from hubless.search.parts import Parts
 from hubless.store.addressed import at_address
@@ -26,14 +26,6 @@ class CatalogSource(hubless.Catalog):
     def names(self) -> list[str]:
         """Return the names of all collections that are to be served."""
         return self.collections()
-
-    def has(self, name: str) -> bool:
-        """Return False if a collection is known to be gone."""
-        try:
-            self.current(name)
-        except Exception as error:
-            return not isinstance(error, CollectionNotFound | LookupError)
-        return True
 
     def open(self, name: str, *, hashes: bool, known: Parts | None = None) -> hubless.Collection:
         """Open the current version; what it shares with one that is `known` is taken from there.

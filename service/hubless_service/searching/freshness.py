@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 import hubless
-from hubless.errors import HublessError, InputError
+from hubless.errors import CollectionNotFound, HublessError, InputError
 from hubless_service.access.keys import Access
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
@@ -94,12 +94,20 @@ class Freshness:
             slot = shelf.known(own)
         return own, slot
 
+    def is_there(self, name: str) -> bool:
+        """Return False if a collection is known to be gone."""
+        try:
+            self._catalog.current(name)
+        except Exception as error:
+            return not isinstance(error, CollectionNotFound | LookupError)
+        return True
+
     async def _appear(self, name: str) -> None:
         """Wait a little for a collection that another worker may just have created."""
         if self._shelf.loading:
             return
         if name not in self._shelf.slots:
-            if not await asyncio.to_thread(self._catalog.has, name):
+            if not await asyncio.to_thread(self.is_there, name):
                 return
             self.wanted.set()
         for _ in range(_LOOKS):
