@@ -129,7 +129,7 @@ def open_written(catalog: Catalog, name: str, *, until: int | None = None, **opt
 
 
 class Transaction:
-    """Writes that nobody sees yet. `added` is how many targets stand in memory, at most."""
+    """Writes that nobody sees yet."""
 
     def __init__(self, base: Collection, collection: Collection) -> None:
         self._base = base
@@ -138,15 +138,20 @@ class Transaction:
         self._seq = collection.seq
         self._there: dict[str | int, bool] = {}  # whether the targets of waiting writes are there after them
         self._rows: dict[str | int, int] = {}  # those of ids that were looked up
-        self.added = collection.parts.added
+        self._more = 0  # targets that they put
+
+    @property
+    def added(self) -> int:
+        """Return how many targets stand in memory, at most."""
+        return self._collection.parts.added + self._more
 
     def has(self, wanted: str | int) -> bool:
         return self.have([wanted])[0]
 
     def have(self, wanted: Sequence[str | int]) -> list[bool]:
         """Return for each id whether a target has it."""
-        rows = self._looked_up([each for each in wanted if each not in self._there])
-        return [self._there[each] if each in self._there else rows[each] >= 0 for each in wanted]
+        rows = self._looked_up(wanted)
+        return [self._there.get(each, rows[each] >= 0) for each in wanted]
 
     def collection(self) -> Collection:
         """The collection with these writes."""
@@ -157,7 +162,7 @@ class Transaction:
             self._waiting = []
             self._there = {}
             self._rows = {}
-            self.added = self._collection.parts.added
+            self._more = 0
         return self._collection
 
     def seq_of(self, wanted: str | int) -> int | None:
@@ -177,7 +182,7 @@ class Transaction:
         self._seq = seq
         self._there.update(dict.fromkeys(write.ids.to_pylist(), isinstance(write, Put)))
         if isinstance(write, Put):
-            self.added += len(write.ids)
+            self._more += len(write.ids)
 
     def _looked_up(self, wanted: Sequence[str | int]) -> dict[str | int, int]:
         """Return the row of each of some ids before the writes that wait. Each is looked up once."""

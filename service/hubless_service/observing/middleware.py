@@ -57,7 +57,10 @@ class Observer:
 
     def stamped(self, path: str, trace: Trace, given: Headers) -> Headers:
         """Return the headers of an answer, with those that each has, unless it says them itself."""
-        ours = {**_HEADERS, b"x-request-id": trace.request_id.encode(), b"server-timing": _server_timing(trace)}
+        # a copy, as a search that is too late still adds to them
+        stages = [*trace.seconds.items(), ("total", perf_counter() - trace.started)]
+        timing = ", ".join([f"{name};dur={1e3 * seconds:.3f}" for name, seconds in stages])  # milliseconds
+        ours = {**_HEADERS, b"x-request-id": trace.request_id.encode(), b"server-timing": timing.encode()}
         for name, _ in given:  # such as how long a picture may be kept
             ours.pop(name, None)
         for name in _NOT_OF_PAGES if path.startswith(_PAGES) else ():
@@ -158,13 +161,6 @@ class ObserveRequests:
                 await response(inner, receive, send_stamped)
             elif isinstance(error, Exception):
                 raise  # half an answer is sent: only a broken connection says that it is not whole
-
-
-def _server_timing(trace: Trace) -> bytes:
-    """Return the value of Server-Timing: the milliseconds of each stage, and of all until now."""
-    # a copy, as a search that is too late still adds to them
-    stages = [*trace.seconds.items(), ("total", perf_counter() - trace.started)]
-    return ", ".join([f"{name};dur={1e3 * seconds:.3f}" for name, seconds in stages]).encode()
 
 
 def _request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:

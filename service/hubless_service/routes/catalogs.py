@@ -30,7 +30,16 @@ from hubless_service.http.answers import (
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import AliasRequest, CreateCollectionRequest, DeleteCollectionRequest
 from hubless_service.http.responses import send
-from hubless_service.routes.route import AdminAccess, Call, CreateAccess, Held, ShelfPlace, UrlOf, routes_of
+from hubless_service.routes.route import (
+    AdminAccess,
+    Call,
+    CreateAccess,
+    Held,
+    ShelfPlace,
+    UrlOf,
+    readable_collection,
+    routes_of,
+)
 from hubless_service.searching.encoding import VARIABLE
 
 _log = logging.getLogger("hubless.catalog")
@@ -90,8 +99,8 @@ async def create_collection(
     if created or encoder:
         await engine.freshness.serves_current(call.trace, collection)
         await engine.freshness.answer(collection)
-    served = (await call.find(collection))[1].opened
-    return send(_described(call, served), status=201 if created else 200)
+    held = await readable_collection(call, collection)
+    return send(_described(call, held), status=201 if created else 200)
 
 
 @collection_routes.at(

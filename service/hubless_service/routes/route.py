@@ -55,18 +55,16 @@ class Call(Request):
         """When the time of a request that names none is over, on the clock of `perf_counter`."""
         return self.trace.started + self.settings.default_timeout_ms / 1000
 
-    async def find(self, name: str, *, writes: bool = False) -> tuple[str, Slot]:
-        """Return the collection of the path by its own name, and its slot, with all that was answered before."""
-        return await self.engine.freshness.find(self.trace, self.access, name, writes=writes)
-
 
 async def readable_collection(call: Call, collection: str) -> hubless.Collection:
     """Return the collection with every write that was answered before, whichever worker answered it."""
-    return (await call.find(collection, writes=True))[1].opened
+    _, slot = await call.engine.freshness.find(call.trace, call.access, collection, writes=True)
+    return slot.opened
 
 
 async def _writable(call: Call, collection: str) -> hubless.Collection:
-    held = (await call.find(collection))[1].opened
+    _, slot = await _slot(call, collection)
+    held = slot.opened
     check_role(call, "write")
     if not held.parts.is_folded:
         expected = (
@@ -95,7 +93,7 @@ async def _administrator(call: Call) -> Access:
 
 
 async def _slot(call: Call, collection: str) -> tuple[str, Slot]:
-    return await call.find(collection)
+    return await call.engine.freshness.find(call.trace, call.access, collection)
 
 
 Held = Annotated[hubless.Collection, Depends(readable_collection)]

@@ -40,8 +40,8 @@ _CANDIDATES = 10
 """Targets that are ranked for a hit where hits are chosen among them, about."""
 
 _ASKED: dict[str, Callable[[Any], Asked]] = {
-    "vector": lambda vector: vector,
-    "text": lambda text: text,
+    "vector": np.asarray,
+    "text": str,
     "image": Picture,
     "id": LikeTarget,
 }
@@ -140,12 +140,13 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
 
 def what_is_asked(sent: RequestModel, where: str) -> Asked:
     """Return what the one of its fields that a query has asks for. Raises `InputError` if it has not one of them."""
-    names = [name for name in _ASKED if name in type(sent).model_fields]
-    given = [name for name in names if getattr(sent, name) is not None]
+    given = {name: value for name in _ASKED if (value := getattr(sent, name, None)) is not None}
     if len(given) != 1:
+        names = [name for name in _ASKED if name in type(sent).model_fields]
         expected = f"one of {', '.join(names[:-1])} and {names[-1]}"
         raise InputError(f"{where}vector", expected, " and ".join(given) or "none of them")
-    return _ASKED[given[0]](getattr(sent, given[0]))
+    [(name, value)] = given.items()
+    return _ASKED[name](value)
 
 
 def _queries_of(sent: BatchRequest, subject: Subject) -> list[Query]:

@@ -84,15 +84,14 @@ class Freshness:
         if not access.sees(own):
             raise shelf.absent(name)
         slot = shelf.slots.get(own)
-        if slot is None or slot.is_new:
+        living = slot.living if slot else None
+        if living is None:
             await self._appear(own)
             if (slot := shelf.slots.get(own)) is None:
                 raise shelf.absent(name)
-        living = slot.living
-        if writes and living and living.is_behind and (living.error is None or isinstance(living.error, REPLACED)):
+        elif writes and living.is_behind and (living.error is None or isinstance(living.error, REPLACED)):
             await self.latest(trace, own)
-            slot = shelf.known(own)
-        return own, slot
+        return own, shelf.known(own)
 
     def is_there(self, name: str) -> bool:
         """Return False if a collection is known to be gone."""

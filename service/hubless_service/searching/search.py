@@ -86,7 +86,7 @@ async def search(
             group = list(map(queries.__getitem__, places))
             futures.append(_submit(trace, queue, collection, key, group, deadline))
         for places, future in zip(alike.values(), futures, strict=True):
-            found = await unless_gone(trace, future)
+            found = future.result() if future.done() else await unless_gone(trace, future)
             for place, hits in zip(places, found, strict=True):
                 answers[place] = hits
     finally:

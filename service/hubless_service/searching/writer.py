@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from operator import attrgetter
 from time import perf_counter
 
@@ -141,7 +142,9 @@ class Writer:
         while True:
             with self._lock:
                 waiting = self._waiting[name]
-                tasks = [waiting.popleft() for _ in range(min(len(waiting), _TOGETHER))]
+                tasks = list(islice(waiting, _TOGETHER))
+                for _ in tasks:
+                    waiting.popleft()
                 if not tasks:
                     del self._waiting[name]
                     return
