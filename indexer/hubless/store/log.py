@@ -357,7 +357,7 @@ def _use(log: Log) -> None:
     """Note that a log is used now. Of too many, close those that were used longest ago."""
     _used.pop(id(log), None)
     _used[id(log)] = weakref.ref(log)
-    for key in list(_used)[: -most_open()] if len(_used) > _LEAST_OPEN else ():
+    for key in list(_used)[: -most_open()]:
         if (found := _used.pop(key, None)) and (resting := found()):
             resting.rest()
 
