@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from hubless.corrections import is_given
-from hubless.corrections.prior import PriorLike
 from hubless.corrections.query_time import CANDIDATES
+from hubless.corrections.roles import PRIOR, NumbersLike
 from hubless.diagnosing.gallery import Gallery, gallery_of
 from hubless.errors import InputError
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
-from hubless.search.parts import prior_of
+from hubless.search.segments.role_columns import columns_of
 from hubless.vectors.arrays import F64
 from hubless.vectors.comparing import Metric, comparison as made_by
 from hubless.vectors.files import Vectors
@@ -56,7 +56,7 @@ def compare(
     candidates: int | None = CANDIDATES,
     leave_self_out: bool = False,
     bank_of_targets: bool = False,
-    target_prior: PriorLike | None = None,
+    target_prior: NumbersLike | None = None,
     keep_copies: bool = False,
     demand: Demand | None = None,
     progress: bool | None = None,
@@ -269,8 +269,7 @@ def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -
 
 def _stored_prior(collection: Collection) -> F64 | None:
     record = collection.manifest.target_prior
-    table = collection.parts.payload_table
-    if record is None or record.column is None or table is None:
+    if record is None or record.column is None:
         return None
-    values = prior_of(table, record.column)
-    return np.where(np.isnan(values), record.median, values)
+    known = columns_of(collection.manifest.roles, collection.parts.payload_table, collection.count).of(PRIOR)
+    return None if known is None else known.filled.values

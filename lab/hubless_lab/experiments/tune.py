@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hubless.corrections.prior import PriorLike
+from hubless.corrections.roles import NumbersLike
 from hubless.errors import InputError, storage_errors
 from hubless.measures import PairedDifference, paired_difference
 from hubless.measures.labels import Labels
@@ -82,7 +82,7 @@ def tune(
     seeds: int = _SEEDS,
     folds: int = _FOLDS,
     bank_of_targets: bool = False,
-    target_prior: PriorLike | None = None,
+    target_prior: NumbersLike | None = None,
     progress: Progressing = None,
 ) -> Tuned:
     """Choose the correction that ranks best on labelled queries; `none` unless the gain is real.
