@@ -13,9 +13,9 @@ from hubless.builder.banks.default_strength import asking, first_strength, judge
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors, HeldContents
 from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
-from hubless.builder.pipeline.draft import Workbench
 from hubless.builder.pipeline.held_back import naming_held_back
-from hubless.builder.pipeline.next_version import new_manifest
+from hubless.builder.pipeline.manifests import new_manifest
+from hubless.builder.pipeline.publishing import Workbench
 from hubless.builder.pipeline.survey import (
     K_OCCURRENCE,
     MOST_RESCORED,
@@ -231,7 +231,7 @@ def index_version(
         shard_targets=recipe.shard_targets,
         metric=recipe.metric,
     )
-    placed = bench.place(order, bench.steps)
+    placed = bench.place(order)
     return PlacedTargets(
         placed.targets,
         placed.record(order),
