@@ -219,7 +219,7 @@ class Transaction:
             vectors = comparison(manifest.metric).halved(vectors, "vectors")
         offsets = np.zeros(len(put.ids), np.float32)
         if put.there.any():
-            columns = columns_of(manifest.roles, put.payload, len(put.ids))[put.there]
+            columns = columns_of(manifest.roles, put.payload)[put.there]
             given = ArrayVectors(put.vectors[put.there], "vectors")
             offsets[put.there] = self._base.correction().offsets(given, columns=columns)
         return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
