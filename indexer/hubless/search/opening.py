@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hubless.corrections import CORRECTIONS, OURS, QueryTime, registered
 from hubless.corrections.by_group import restored
 from hubless.corrections.centred import CentredCorrection
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
 from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
 from hubless.errors import (
     BundleDamaged,
@@ -201,10 +202,22 @@ def _read_segment(
         payload=payload,
         bare=bare,
         occurrence=stored(bundle.OCCURRENCE, 2, record.count),
+        columns=_read_columns(folder, manifest, f"{name}/{bundle.COLUMNS}", record.count),
         stamps=stamps,
         seq=record.seq,
         first=sum(len(each) for each in before),
     )
+
+
+def _read_columns(folder: Path, manifest: bundle.Manifest, name: str, count: int) -> TargetColumns:
+    """The numbers (count,) of the targets of a segment that no payload column has, by role. Raises `BundleDamaged`."""
+    if name not in manifest.files:
+        return NO_COLUMNS
+    path = bundle.path_of(folder, name)
+    found = bundle.read_arrays(path)
+    for values in found.values():
+        _check_shape(path, values, count)
+    return TargetColumns({role: TargetColumn(values) for role, values in found.items()})
 
 
 def _read_index(
@@ -340,10 +353,14 @@ def _stored(folder: Path, manifest: bundle.Manifest, name: str, *shape: int | No
     path = bundle.path_of(folder, name)
     with bundle.reading(path):
         found = read_npy(path)
+    _check_shape(path, found, *shape)
+    return found
+
+
+def _check_shape(path: Path, found: NDArray[Any], *shape: int | None) -> None:
     if found.ndim != len(shape) or any(size not in (None, got) for size, got in zip(shape, found.shape, strict=True)):
         wanted = " × ".join("any" if size is None else str(size) for size in shape)
         raise BundleDamaged(path, f"has the shape {found.shape}, the manifest says {wanted}")
-    return found
 
 
 def _read_confidence(folder: Path, manifest: bundle.Manifest) -> Cut | None:

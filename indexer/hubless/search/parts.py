@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hubless.corrections import QueryTime, corrected_scores
 from hubless.corrections.centred import CentredCorrection
+from hubless.corrections.target_columns import TargetColumns
 from hubless.encoders import Encoder
 from hubless.encoders.base import PictureEncoder
 from hubless.errors import BundleDamaged
@@ -22,9 +23,10 @@ from hubless.search.engines.base import StoredVectors
 from hubless.search.matches import MatchesCache
 from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
+from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
 from hubless.store.bundle import Manifest, verify, warm
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import comparison
 from hubless.vectors.free_payload import is_free
@@ -75,6 +77,11 @@ class Parts:
     def saying(self, **fields: Any) -> "Parts":
         """Return the same with other fields of the manifest."""
         return replace(self, manifest=self.manifest.model_copy(update=fields))
+
+    def columns(self, rows: I64) -> TargetColumns:
+        """Return what is known of some rows (r,) for the correction: of their payload, or kept apart from it."""
+        payload = None if self.payload_table is None else self.payload_table.take(rows)
+        return columns_of(self.manifest.roles, payload, self.targets.columns(rows))
 
     @property
     def added(self) -> int:

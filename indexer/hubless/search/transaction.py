@@ -48,17 +48,12 @@ class WritableCollection:
     def renew(self) -> None:
         self.changing = RLock()
 
-    def has_after(self, seq: int) -> bool:
-        """Return True if there are writes after a number, by whichever process. Costs 4 µs."""
-        if self.log is None or (noted := self.log.noted()) <= seq:
-            return False
-        # a number that was looked for in vain is one of writes that a power cut has taken
-        return noted != self._noted or self.current.seq > seq
-
     @property
-    def has_news(self) -> bool:
-        """Return True if another write is noted beside the log than at the last `refresh`. Costs 4 µs."""
-        return self.log is not None and self.log.noted() != self._noted
+    def is_behind(self) -> bool:
+        """Return True if a later write is noted beside the log, by whichever process. Costs 4 µs."""
+        if self.log is None or (noted := self.log.noted()) <= self.current.seq:
+            return False
+        return noted != self._noted  # else it is one of writes that a power cut has taken, looked for in vain
 
     def refresh(self, *, wait: bool = False) -> bool | None:
         """Catch up if the log has more writes. Return whether anything changed; None while a write is under way."""
@@ -135,7 +130,7 @@ def open_written(catalog: Catalog, name: str, *, until: int | None = None, **opt
 
 
 class Transaction:
-    """Writes that nobody sees yet. `added` is how many targets stand in memory, at most."""
+    """Writes that nobody sees yet."""
 
     def __init__(self, base: Collection, collection: Collection) -> None:
         self._base = base
@@ -144,15 +139,20 @@ class Transaction:
         self._seq = collection.seq
         self._there: dict[str | int, bool] = {}  # whether the targets of waiting writes are there after them
         self._rows: dict[str | int, int] = {}  # those of ids that were looked up
-        self.added = collection.parts.added
+        self._more = 0  # targets that they put
+
+    @property
+    def added(self) -> int:
+        """Return how many targets stand in memory, at most."""
+        return self._collection.parts.added + self._more
 
     def has(self, wanted: str | int) -> bool:
         return self.have([wanted])[0]
 
     def have(self, wanted: Sequence[str | int]) -> list[bool]:
         """Return for each id whether a target has it."""
-        rows = self._looked_up([each for each in wanted if each not in self._there])
-        return [self._there[each] if each in self._there else rows[each] >= 0 for each in wanted]
+        rows = self._looked_up(wanted)
+        return [self._there.get(each, rows[each] >= 0) for each in wanted]
 
     def collection(self) -> Collection:
         """The collection with these writes."""
@@ -163,7 +163,7 @@ class Transaction:
             self._waiting = []
             self._there = {}
             self._rows = {}
-            self.added = self._collection.parts.added
+            self._more = 0
         return self._collection
 
     def seq_of(self, wanted: str | int) -> int | None:
@@ -183,7 +183,7 @@ class Transaction:
         self._seq = seq
         self._there.update(dict.fromkeys(write.ids.to_pylist(), isinstance(write, Put)))
         if isinstance(write, Put):
-            self.added += len(write.ids)
+            self._more += len(write.ids)
 
     def _looked_up(self, wanted: Sequence[str | int]) -> dict[str | int, int]:
         """Return the row of each of some ids before the writes that wait. Each is looked up once."""
@@ -221,7 +221,7 @@ def new_targets(base: Parts, put: Put, stamps: I64) -> NewTargets:
         vectors = comparison(manifest.metric).halved(vectors, "vectors")
     offsets = np.zeros(len(put.ids), np.float32)
     if put.there.any():
-        columns = columns_of(manifest.roles, put.payload, len(put.ids))[put.there]
+        columns = columns_of(manifest.roles, put.payload)[put.there]
         given = ArrayVectors(put.vectors[put.there], "vectors")
         offsets[put.there] = base.correction().offsets(given, columns=columns)
     return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)

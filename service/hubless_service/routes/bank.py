@@ -16,7 +16,6 @@ from hubless.store.bank_order import BankOrder, give_bank, read_order
 from hubless.vectors.comparing import comparison
 from hubless.vectors.free_payload import is_free
 from hubless_service import openapi
-from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.answers import BankAnswer, BankQueryAnswer, CountedAnswer, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
@@ -70,9 +69,9 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
         engine.maintainer.fit(name)
         fitted = await _fitted(engine, name, order.number, deadline)
         if fitted:
-            await engine.answers_change(name)
+            await engine.freshness.answer(name)
     waiting = await _waiting(engine, name)
-    answer = await _describe(engine, engine.shelf.collection(name, EVERYTHING), waiting)
+    answer = await _describe(engine, engine.shelf.collection(name), waiting)
     place = {"Location": f"/v1/collections/{name}/bank"}
     return send(answer, None if fitted else place, 200 if fitted else 202)
 
@@ -82,8 +81,8 @@ async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
     waiting = await _waiting(call.engine, held.name)  # once: it may be fitted before a second look
     if waiting is None:
-        await call.engine.serves_current(call.trace, held.name)
-        held = call.engine.shelf.collection(held.name, EVERYTHING)
+        await call.engine.freshness.serves_current(call.trace, held.name)
+        held = call.engine.shelf.collection(held.name)
     return send(await _describe(call.engine, held, waiting))
 
 
@@ -187,7 +186,7 @@ async def _fitted(engine: SearchService, name: str, number: int, deadline: float
                 said = dict(status.problem or {})
                 code, detail = said.pop("code", ""), said.pop("detail", "")
                 raise HttpProblem(code if code in PROBLEM_TYPES else "internal_error", detail, said)
-            if (status.version or "") <= engine.shelf.collection(name, EVERYTHING).version:  # ids sort by age
+            if (status.version or "") <= engine.shelf.collection(name).version:  # ids sort by age
                 return True
         await asyncio.sleep(_LOOK_SECONDS)
     return False

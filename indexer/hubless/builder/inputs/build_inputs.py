@@ -50,15 +50,17 @@ MOST_STANDING_IN = 1000
 
 
 class HeldContents(NamedTuple):
-    """The ids, the payload and the encoder of a version."""
+    """The ids, the payload and the encoder of a version, and what is known of its targets beside that."""
 
     ids: IdTable
     payload: Payload | None
     encoder: Encoder | None
+    columns: TargetColumns = NO_COLUMNS
 
     def fill(self, targets: Targets, occurrence: NDArray[np.integer[Any]] | None) -> Targets:
         """Return targets with their ids, payload and N_10 (2, m). Of more ids than targets the last have no vector."""
         segments = list[Segment]()
+        kept = self.columns.kept(len(self.ids))
         start = 0
         for number, view in enumerate(targets.stored, 1):
             known = view.segment
@@ -75,6 +77,7 @@ class HeldContents(NamedTuple):
                     payload=None if self.payload is None else self.payload.part(start, stop),
                     bare=np.arange(len(known), len(known) + bare),
                     occurrence=counts,
+                    columns=kept[start:stop],
                 )
             )
             start = stop

@@ -101,6 +101,7 @@ def fit_version(new: New, bench: Workbench) -> Parts:
     _check_live(vectors, recipe.metric)
     fitted = _fitted(vectors, bank, bench, hold_back=new.hold_back)
     placed, corrected = fitted.placed, fitted.corrected
+    held = held._replace(columns=vectors.columns)
     stored = held.fill(placed.targets, placed.occurrence if vectors.bank_given else None)
     ranker = Ranker(stored, corrected.query_time)
     chosen = _strength(vectors.live_queries, ranker, bench.steps)

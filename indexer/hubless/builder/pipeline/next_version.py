@@ -75,7 +75,8 @@ class NextTargets:
 
     def held(self, folder: Path | None) -> HeldContents:
         """Return ids, payload and encoder as they are served."""
-        return Contents.of_table(self.ids, self.payload, self.encoder).held(folder)
+        made = Contents.of_table(self.ids, self.payload, self.encoder).held(folder)
+        return made if self.before is None else made._replace(columns=self.before.targets.columns(self.kept))
 
     @property
     def count(self) -> int:
@@ -122,7 +123,7 @@ class NextTargets:
         if self.put is None:
             return kept
         payload = None if self.payload is None else self.payload.slice(len(self.kept), self.put.shape[0])
-        columns = columns_of(self.parts.manifest.roles, payload, self.put.shape[0])
+        columns = columns_of(self.parts.manifest.roles, payload)
         advance = steps.step("computing offsets", self.put.shape[0])
         return np.concatenate([kept, self.parts.correction().offsets(self.put, advance, columns)])
 

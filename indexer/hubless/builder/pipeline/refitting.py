@@ -73,7 +73,7 @@ def refit_vectors(
         if name == "query_bank":
             records[name] = record
     more["query_bank"] = bank.asked(more["query_bank"])
-    columns = columns_of(roles, rows.known_payload, count, _kept_columns(rows, targets, roles))
+    columns = columns_of(roles, rows.known_payload, _kept_columns(rows, targets, roles))
     if bank.groups is not None:
         check_groups(columns, bank.groups)
     before = rows.before
@@ -156,15 +156,17 @@ def lasting_roles(before: Roles, fit_by: str | None, *, clicks: bool) -> Roles:
 
     New `clicks` take the place of the prior.
     """
-    found = {PRIOR.parameter: None if clicks else before.get(PRIOR.parameter), FIT_BY.parameter: fit_by}
-    return {name: Played(each) if isinstance(each, str) else each for name, each in found.items() if each}
+    lasting = {} if clicks else {name: each for name, each in before.items() if name == PRIOR.parameter}
+    return lasting if fit_by is None else {**lasting, FIT_BY.parameter: Played(fit_by)}
 
 
 def _kept_columns(rows: NextTargets, targets: VectorSource, roles: Roles) -> TargetColumns:
     """Return what is kept of the targets (n, d) apart from their payload."""
-    record = None if rows.before is None else rows.before.manifest.target_prior
-    if PRIOR.parameter not in roles or record is None or record.column is not None:
-        return NO_COLUMNS
+    known = NO_COLUMNS if rows.before is None else rows.before.targets.columns(rows.kept)
+    if all(played.column is not None or name in known.by_role for name, played in roles.items()):
+        return known
+    record = rows.parts.manifest.target_prior
+    assert record is not None  # noqa: S101
     offsets = rows.parts.targets.offsets(rows.kept)
     prior = prior_of_offsets(rows.parts.correction(), targets, offsets, record.median)
     return NO_COLUMNS.beside(PRIOR, TargetColumn(prior.clip(record.smallest, record.largest), record.median))

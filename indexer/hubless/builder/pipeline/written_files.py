@@ -43,6 +43,9 @@ def write_segment(folder: Path, segment: Segment) -> None:
     for name, array in arrays.items():
         if array is not None:
             write_array(folder / name, array)
+    if segment.columns.by_role:
+        known = {name: column.values for name, column in segment.columns.by_role.items()}
+        np.savez(folder / bundle.COLUMNS, allow_pickle=False, **known)
     if not (folder / bundle.IDS).exists():
         write_ids(segment.ids.array, folder / bundle.IDS)
     if segment.payload is not None and not (folder / bundle.PAYLOAD).exists():
