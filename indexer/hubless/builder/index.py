@@ -126,7 +126,7 @@ class Index(Collection):
                 held = contents.held(None)
                 vectors = read_vectors(opened, recipe)
             fit = New(vectors=vectors, held=held, bank_of_targets=bank_of_targets)
-            parts = next_version(None, fit, Workbench(recipe=recipe, steps=steps))
+            parts = next_version(None, Workbench(recipe=recipe, steps=steps), fit=fit)
             self._home = None
             self._start(replace(parts, manifest=described(parts, UNNAMED, UNSAVED)))
         return self

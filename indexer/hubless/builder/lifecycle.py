@@ -319,7 +319,7 @@ def refit(
                     vectors.records.pop(each, None)
             strength = lasting_strength(before, labelled=labels is not None)
             fit = New(vectors=vectors, held=held, strength=strength, hold_back=True)
-            made = next_version(parts, fit, draft)
+            made = next_version(parts, draft, fit=fit)
             made = made.saying(bank_order=before.bank_order if bank_order is None else bank_order)
             if clicks is None:
                 made = made.saying(target_prior=before.target_prior, clicks=before.clicks)

@@ -3,7 +3,6 @@
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from hubless.builder.pipeline.engines import prune
 from hubless.builder.pipeline.manifests import described
 from hubless.builder.pipeline.next_version import current_parts
 from hubless.builder.pipeline.publishing import drafting
-from hubless.errors import BundleDamaged, InputError, LogDamaged, storage_errors
+from hubless.errors import BundleDamaged, InputError, storage_errors
 from hubless.jobs.databases import Corrected, databases
 from hubless.jobs.gates import GateResult, gates_of_files, measure_gates
 from hubless.jobs.job_file import ReindexJob, read_job
@@ -169,7 +168,6 @@ def _build(plan: JobPlan, steps: Steps, then: Callable[[], object]) -> Outcome:
         if done.failed:
             return done
         _check_sound(parts, draft.folder)
-        _check_log(plan)
         steps.step("writing")
         return replace(done, manifest=draft.publish(parts, then), published=True)
 
@@ -178,10 +176,3 @@ def _check_sound(parts: Parts, folder: Path) -> None:
     """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
     if (problem := version_problem(parts)) is not None:
         raise BundleDamaged(folder, f"nothing is published: {problem}")
-
-
-def _check_log(plan: JobPlan) -> None:
-    with closing(plan.catalog.log(plan.job.collection)) as log:
-        first = log.first()
-    if first > plan.seq + 1:
-        raise LogDamaged(log.path, f"the writes up to {first - 1} were cut off while the job ran: run it again")

@@ -159,21 +159,11 @@ def with_vector_first(parts: Parts, rows: I64) -> tuple[I64, I64]:
     return rows[there], rows[~there]
 
 
-@dataclass(frozen=True)
-class Keep:
-    """The fit stays. `measuring` are queries (m, d) of its bank to measure with; without them the stored sample is."""
-
-    measuring: F32 | None = None
-
-
-KEEP = Keep()
-
-
 def next_version(
     parent: Parts | None,
-    fit: Keep | New,
     bench: Workbench,
     *,
+    fit: New | None = None,
     rows: NextTargets | None = None,
     trains: bool = True,
 ) -> Parts:
@@ -185,17 +175,19 @@ def next_version(
     Parameters
     ----------
     parent : None for a first version
+    fit : None keeps that of the parent
     rows : the targets to train an index of, if they are others than those of the parent
+    trains : train an index, as a new fit always does
     """
-    if isinstance(fit, New):
+    if fit is not None:
         made = fit_version(fit, bench)
         return made if parent is None else replace(made.saying(version=parent.manifest.version), seq=parent.seq)
     if parent is None:
         raise TypeError("a first version has no fit to keep")
-    return _trained(rows or NextTargets.of(parent), fit, bench) if trains else as_flushed(parent)
+    return _trained(rows or NextTargets.of(parent), bench) if trains else as_flushed(parent)
 
 
-def _trained(rows: NextTargets, fit: Keep, bench: Workbench) -> Parts:
+def _trained(rows: NextTargets, bench: Workbench) -> Parts:
     """Return targets with the fit of the version before, in an index that is trained anew."""
     before = rows.parts
     known = before.manifest
@@ -204,7 +196,7 @@ def _trained(rows: NextTargets, fit: Keep, bench: Workbench) -> Parts:
     placed, query_time = placed_nothing(before.targets.dim, known.index), None
     if len(offsets):
         targets = rows.vectors(bench.folder)
-        queries, is_bank = _measuring(before, targets, bench.recipe.seed, fit.measuring)
+        queries, is_bank = _measuring(before, targets, bench.recipe.seed)
         corrected = CorrectedTargets(targets, before.correction(), offsets, before.prepared())
         query_time = corrected.query_time
         bench.steps.step("searching exactly")
@@ -229,19 +221,19 @@ def keep_fit(
     """Publish a version of parts with the fit that they have, in the indexes that they have or in one trained anew."""
     recipe = recipe or recipe_of(parts)
     with drafting(catalog, name, recipe if trains else recipe.in_process(), steps) as draft:
-        return draft.publish(next_version(parts, KEEP, draft, trains=trains))
+        return draft.publish(next_version(parts, draft, trains=trains))
 
 
-def _measuring(before: Parts, targets: VectorSource, seed: int, given: F32 | None) -> tuple[F32, bool]:
+def _measuring(before: Parts, targets: VectorSource, seed: int) -> tuple[F32, bool]:
     """Return queries (m, d) to measure with, and whether they are bank queries. Without any, targets serve.
 
     These are good enough to tune an index, and no measure of hubness.
     """
-    if given is None and before.bank_sample is None and before.manifest.measured is None:
-        return bank_sample(turned_vectors(targets, before.manifest.metric), seed), False
-    if given is None:
-        given = before.canary()["queries"] if before.bank_sample is None else before.bank_sample
-    return given, True
+    if before.bank_sample is not None:
+        return before.bank_sample, True
+    if before.manifest.measured is not None:
+        return before.canary()["queries"], True
+    return bank_sample(turned_vectors(targets, before.manifest.metric), seed), False
 
 
 def _measured(corrected: CorrectedTargets, queries: F32, steps: Steps) -> tuple[HubnessCounts, I64, F32]:
@@ -251,9 +243,9 @@ def _measured(corrected: CorrectedTargets, queries: F32, steps: Steps) -> tuple[
     return HubnessCounts.of(corrected, queries, (raw, found)), found, scores
 
 
-def measured_again(now: Parts, fit: Keep, steps: Steps) -> Measured | None:
+def measured_again(now: Parts, steps: Steps) -> Measured | None:
     """Measure hubness and recall of a collection as it is, with the bank that it has a sample of; None without one."""
-    queries = now.bank_sample if fit.measuring is None else fit.measuring
+    queries = now.bank_sample
     if queries is None:
         return now.manifest.measured
     targets = now.targets
