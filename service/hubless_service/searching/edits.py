@@ -14,7 +14,7 @@ from hubless.search.collection import Collection
 from hubless.search.transaction import Transaction
 from hubless.search.writes import Put, Remove, Write
 from hubless.vectors.arrays import F32
-from hubless.vectors.comparing import OF_TARGETS, comparison
+from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.ids import id_array
 from hubless_service.http.arrow import check_distinct, put_of
 from hubless_service.http.problems import HttpProblem, clip
@@ -39,9 +39,9 @@ def texts_of(wanted: PutPointsRequest) -> dict[int, str]:
 def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[int, F32]) -> WritePlan:
     """Store targets."""
     ids = _distinct([point.id for point in wanted.points])
-    vectors = np.zeros((len(ids), collection.manifest.compared_dim), np.float32)
+    vectors = np.zeros((len(ids), collection.parts.space.width), np.float32)
     has_vector = np.zeros(len(ids), np.bool_)
-    turned = comparison(collection.manifest.metric).turned
+    turned = collection.parts.space.turned
     for row, point in enumerate(wanted.points):
         if (vector := encoded.get(row, point.vector)) is not None:
             vectors[row] = turned(vector, OF_TARGETS)[0]

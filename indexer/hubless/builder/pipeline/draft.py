@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any, TypeAlias
 
 from hubless.builder.indexing import IndexOrder, IndexResult, SegmentFolder, build_index, in_segments
-from hubless.builder.inputs.bases import fit_index_basis
+from hubless.builder.inputs.bases import index_directions
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.builder.shards import segment_name
@@ -47,7 +47,7 @@ class Workbench:
 
 def in_index(place: SegmentFolder | None, recipe: Recipe, order: IndexOrder, steps: Steps) -> IndexResult:
     """Build Faiss indexes in files; without a place in memory."""
-    return build_index(order, place, steps, fit_index_basis(recipe, order.targets, order.bank))
+    return build_index(order, place, steps, index_directions(recipe, order.targets, order.bank))
 
 
 @contextmanager

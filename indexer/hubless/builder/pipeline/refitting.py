@@ -14,7 +14,7 @@ from hubless.builder.inputs.clicks import ClicksLike, open_clicks
 from hubless.builder.inputs.groupings import checked_grouping
 from hubless.builder.inputs.priors import column_prior
 from hubless.builder.inputs.readings import read_source
-from hubless.builder.pipeline.carry import TARGETS, NextTargets
+from hubless.builder.pipeline.carry import NextTargets
 from hubless.builder.recipe import Recipe
 from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.folded.softmax import CLIENTS, MULTIPLICITIES
@@ -26,11 +26,11 @@ from hubless.measures.confidence.calibration_pairs import calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.search.parts import Parts
 from hubless.store.bundle import PriorRecord
-from hubless.vectors.arrays import I64, check_dim
-from hubless.vectors.basis import Basis, as_compared
-from hubless.vectors.comparing import OF_QUERIES, comparison, side_of
+from hubless.vectors.arrays import I64
+from hubless.vectors.comparing import side_of
 from hubless.vectors.files import Items
 from hubless.vectors.sources import HeldVectors, VectorSource
+from hubless.vectors.space import Space
 
 _FEWEST = 2
 """Of a bank of one query nothing can be told."""
@@ -41,7 +41,7 @@ def refit_vectors(
     targets: VectorSource,
     bank: BankRows,
     recipe: Recipe,
-    basis: Basis | None,
+    space: Space,
     folder: Path,
     *,
     others: Mapping[str, VectorSource] | None = None,
@@ -59,15 +59,11 @@ def refit_vectors(
     if clicks is not None:
         known = KnownItems(count, rows.ids.slice(0, count))
         sources["clicked"], more["clicks"] = open_clicks(clicks, clicked, known)
-    dim = targets.shape[1] - comparison(recipe.metric).lifted
     records = dict(rows.parts.manifest.provenance.inputs) if rows.before else {}
     for name, source in sources.items():
-        compared = name == "query_bank" and bank.compared
-        if basis is None and not compared:
-            check_dim(source.shape[1], dim, source.name, targets.name)
-        metric = comparison(recipe.metric).of_compared if compared else recipe.metric
+        given = space.of_compared if name == "query_bank" and bank.compared else space
         held = name in ("query_bank", "clicked")
-        more[name], record = read_source(source, metric, side_of(name), folder, held=held, basis=basis)
+        more[name], record = read_source(source, given, side_of(name), folder, held=held)
         if name == "query_bank":
             records[name] = record
     more["query_bank"] = bank.asked(more["query_bank"])
@@ -77,11 +73,11 @@ def refit_vectors(
     before = rows.before
     kept = before is not None and before.manifest.correction.name == recipe.correction
     return BuildVectors(
+        space=space,
         targets=targets,
         counts=bank.counts,
         # the calibration stays with the correction
         calibrated=before.confidence if before and kept else None,
-        basis=basis,
         records=records,
         **more,
     )
@@ -120,9 +116,7 @@ def refit_bank(
         found.append(_fitted_rows(parts, column))
     if items is not None:
         given = BankRows.of(items, column)
-        if parts.basis is None:
-            check_dim(given.queries.shape[1], made.dim, QUERY_BANK, TARGETS)
-        queries = as_compared(given.queries, made.metric, parts.basis, OF_QUERIES)
+        queries = parts.space.compared(given.queries)
         found.append(replace(given, queries=queries, clients=clients or given.clients, compared=True))
     if not found:
         raise InputError(QUERY_BANK, "queries, as the collection has none yet", "none")
