@@ -159,7 +159,7 @@ def carry_over(rows: NextTargets, bench: Workbench, *, measuring: F32 | None = N
             fields["measured"], occurrence = placed.measured, placed.occurrence
         index, canary = placed.index, placed.canary
         made = held.fill(placed.targets, occurrence)
-        fields["dims"] = stored_dims(made, before.basis)
+        fields["dims"] = stored_dims(made, before.space)
     else:
         made, index, canary = empty_targets(held, before.targets.dim, known.index)
     return replace(
@@ -187,7 +187,7 @@ def _measuring(before: Parts, targets: VectorSource, seed: int, given: F32 | Non
     These are good enough to tune an index, and no measure of hubness.
     """
     if given is None and before.bank_sample is None and before.manifest.measured is None:
-        return bank_sample(turned_vectors(targets, before.manifest.metric), seed), False
+        return bank_sample(turned_vectors(targets, before.space.metric), seed), False
     if given is None:
         given = before.canary()["queries"] if before.bank_sample is None else before.bank_sample
     return given, True

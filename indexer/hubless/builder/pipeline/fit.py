@@ -112,8 +112,7 @@ def fit_version(
     record, told = naming_held_back(record, held.ids.array, fitted.found.held)
     manifest = new_manifest(
         stored,
-        vectors.basis,
-        metric=recipe.metric,
+        vectors.space,
         seed=recipe.seed,
         inputs=vectors.records,
         correction=CorrectionRecord(
@@ -131,6 +130,7 @@ def fit_version(
     )
     return Parts(
         manifest=manifest,
+        space=vectors.space,
         targets=stored,
         encoder=held.encoder,
         prepared=lambda: corrected.query_time,
@@ -138,7 +138,6 @@ def fit_version(
         correction=lambda: corrected.correction,
         canary=lambda: placed.canary,
         confidence=cut,
-        basis=vectors.basis,
     )
 
 
