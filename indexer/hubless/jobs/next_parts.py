@@ -3,7 +3,7 @@
 import logging
 from dataclasses import replace
 
-from hubless.builder.inputs.bases import fit_basis
+from hubless.builder.inputs.bases import fit_space
 from hubless.builder.pipeline.compaction import BEHIND, needs_training
 from hubless.builder.pipeline.fit import New
 from hubless.builder.pipeline.manifests import other_numbers
@@ -27,10 +27,10 @@ from hubless.measures.coverage import coverage
 from hubless.search.parts import Parts
 from hubless.store import bundle
 from hubless.vectors.arrays import check_dim
-from hubless.vectors.basis import Basis
 from hubless.vectors.files import Items
 from hubless.vectors.plain_arrow import write_arrow
 from hubless.vectors.sources import StackedVectors, in_memory, sample
+from hubless.vectors.space import Space
 
 _log = logging.getLogger("hubless.banks")
 
@@ -38,13 +38,13 @@ _log = logging.getLogger("hubless.banks")
 def next_parts(plan: JobPlan, before: Parts | None, draft: Draft) -> tuple[Parts, list[str]]:
     """Return the next version, and what more there is to say of its fit."""
     encoder = _encoder(plan, before)
-    basis = _first_basis(plan) if before is None else before.basis
-    rows = job_targets(before, plan.rows, plan.job.metric, encoder, draft.folder, basis, full=plan.full)
+    space = _first_space(plan) if before is None else before.space
+    rows = job_targets(before, plan.rows, space, encoder, draft.folder, full=plan.full)
     write_arrow(plan.rows.table, draft.folder / bundle.SOURCES)
     if not rows.count_with_vector:
         raise InputError(TARGETS, "at least one target", "none")
     if plan.refit or before is None:
-        fit, notes = _new_fit(plan, rows, draft, basis)
+        fit, notes = _new_fit(plan, rows, draft, space)
         return next_version(before, draft, fit=fit), notes
     grown = None if plan.retrain else rows.written()
     trains = grown is None or (needs_training(grown) and plan.job.index.grown <= BEHIND)
@@ -64,27 +64,26 @@ def _encoder(plan: JobPlan, before: Parts | None) -> Encoder | None:
     return encoder
 
 
-def _first_basis(plan: JobPlan) -> Basis | None:
-    puts = [] if plan.recipe.dims is None else list(plan.rows.put())
-    if not puts:
-        return None
+def _first_space(plan: JobPlan) -> Space:
+    if not (puts := list(plan.rows.put())):
+        raise InputError(TARGETS, "at least one target", "none")
     targets = StackedVectors([put.vectors for put in puts], TARGETS)
-    return fit_basis(plan.recipe, targets, open_bank(plan)[0].queries, None)
+    return fit_space(plan.recipe, targets, open_bank(plan)[0].queries, None)
 
 
-def _new_fit(plan: JobPlan, rows: NextTargets, draft: Draft, basis: Basis | None) -> tuple[New, list[str]]:
+def _new_fit(plan: JobPlan, rows: NextTargets, draft: Draft, space: Space) -> tuple[New, list[str]]:
     """Return what a first build of all rows would fit the correction on, and notes on the bank."""
     job = plan.job
     folder = draft.folder
     targets = rows.vectors(folder)
-    bank, notes = open_bank(plan, targets, basis)
+    bank, notes = open_bank(plan, targets, space)
     thinned = is_thinned(plan)
     vectors = refit_vectors(
         rows,
         targets,
         bank,
         plan.recipe,
-        basis,
+        space,
         folder,
         others={name: open_vectors(name, plan) for name in ("target_bank", "live_queries") if name in plan.paths},
         clicks=None if job.clicks is None else plan.folder / job.clicks,
@@ -94,7 +93,7 @@ def _new_fit(plan: JobPlan, rows: NextTargets, draft: Draft, basis: Basis | None
     gate = job.gates.r_at_1
     judges = None
     if gate is not None:
-        judges = labelled_pairs(gate, job.metric, plan.folder, rows.ids, targets.shape[1], basis)
+        judges = labelled_pairs(gate, space, plan.folder, rows.ids)
     held = rows.held(folder)
     fit = New(vectors=vectors, held=held, bank_of_targets=job.bank_of_targets, judges=judges, hold_back=thinned)
     return fit, notes
@@ -119,5 +118,5 @@ def _bank_now(made: Parts) -> BankRecord | None:
     if known is None or queries is None:
         return known
     targets, _ = with_vectors(made.targets)
-    found = coverage(queries, in_memory(sample(targets, COVERED)), metric=made.manifest.metric)
+    found = coverage(queries, in_memory(sample(targets, COVERED)), metric=made.space.metric)
     return replace(known, coverage=None if found is None else float(f"{found:.3g}"))

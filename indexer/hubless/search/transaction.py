@@ -22,8 +22,7 @@ from hubless.search.segments.targets import Targets
 from hubless.search.writes import KINDS, Put, Remove, Write
 from hubless.store.catalog import Catalog
 from hubless.store.log import Log
-from hubless.vectors.arrays import I64
-from hubless.vectors.comparing import comparison
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
 
 C = TypeVar("C", bound=Collection)
@@ -173,9 +172,12 @@ class Transaction:
 
     def check(self, write: Write) -> None:
         """Raise `InputError` if float16 cannot hold a vector of a write, also one that a later write replaces."""
-        manifest = self._base.manifest
-        if isinstance(write, Put) and manifest.index.precision == "float16":
-            comparison(manifest.metric).halved(write.vectors, "vectors")
+        if isinstance(write, Put):
+            self._stored(write.vectors)
+
+    def _stored(self, vectors: F32) -> F32:
+        parts = self._base.parts
+        return parts.space.halved(vectors, "vectors") if parts.manifest.index.precision == "float16" else vectors
 
     def add(self, seq: int, write: Write, rank: int = 0) -> None:
         """Add a write with its number, and the rank of its first target."""
@@ -215,13 +217,12 @@ class Transaction:
 
 def new_targets(base: Parts, put: Put, stamps: I64) -> NewTargets:
     """Return what is put to a version, with offsets from its correction as it was fitted, and stamps (2, n)."""
-    manifest = base.manifest
     vectors = put.vectors
-    if manifest.index.precision == "float16":
-        vectors = comparison(manifest.metric).halved(vectors, "vectors")
+    if base.manifest.index.precision == "float16":
+        vectors = base.space.halved(vectors, "vectors")
     offsets = np.zeros(len(put.ids), np.float32)
     if put.there.any():
-        columns = columns_of(manifest.roles, put.payload)[put.there]
+        columns = columns_of(base.manifest.roles, put.payload)[put.there]
         given = ArrayVectors(put.vectors[put.there], "vectors")
         offsets[put.there] = base.correction().offsets(given, columns=columns)
     return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)

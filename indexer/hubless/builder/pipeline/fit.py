@@ -117,8 +117,7 @@ def fit_version(new: New, bench: Workbench) -> Parts:
     record, told = naming_held_back(record, held.ids.array, fitted.found.held)
     manifest = new_manifest(
         stored,
-        vectors.basis,
-        metric=recipe.metric,
+        vectors.space,
         provenance=provenance(vectors.records, recipe.seed),
         correction=CorrectionRecord(
             name=recipe.correction, parameters=dict(recipe.parameters), details=corrected.correction.details
@@ -135,6 +134,7 @@ def fit_version(new: New, bench: Workbench) -> Parts:
     )
     return Parts(
         manifest=manifest,
+        space=vectors.space,
         targets=stored,
         encoder=held.encoder,
         prepared=lambda: corrected.query_time,
@@ -142,7 +142,6 @@ def fit_version(new: New, bench: Workbench) -> Parts:
         correction=lambda: corrected.correction,
         canary=lambda: placed.canary,
         confidence=cut,
-        basis=vectors.basis,
     )
 
 

@@ -29,8 +29,7 @@ from hubless.store.bundle import (
     Provenance,
     SegmentRecord,
 )
-from hubless.vectors.basis import Basis
-from hubless.vectors.comparing import Metric, comparison
+from hubless.vectors.space import Space
 
 UNNAMED, UNSAVED = "index", "unsaved"
 """The collection, and the version, of what is in memory only."""
@@ -38,9 +37,8 @@ UNNAMED, UNSAVED = "index", "unsaved"
 
 def new_manifest(
     targets: Targets,
-    basis: Basis | None,
+    space: Space,
     *,
-    metric: Metric,
     correction: CorrectionRecord,
     index: IndexRecord,
     **more: Any,
@@ -55,11 +53,11 @@ def new_manifest(
         built=UNSAVED,
         created="",
         count=len(targets),
-        dim=targets.dim - comparison(metric).lifted if basis is None else basis.dim,
+        dim=space.dim,
         id_type="int64",
         payload_columns=[],
         encoder=None,
-        metric=metric,
+        metric=space.metric,
         correction=correction,
         index=index,
         segments=[SegmentRecord(name=UNSAVED, index=index.type, count=len(targets))],
@@ -71,9 +69,9 @@ def _dims(parts: Parts) -> int | None:
     """Return the dimensions of stored vectors, or of an index beside whole ones, if they are fewer than given."""
     index = parts.targets.first.index
     if isinstance(index, FaissIndex) and index.whole is not None:
-        return index.whole.basis.kept
-    if parts.basis is not None:
-        return parts.basis.kept
+        return int(index.whole.directions.shape[1])
+    if parts.space.directions is not None:
+        return parts.space.stored_dim
     return parts.manifest.dims if parts.manifest.keep_full else None  # asked for, and no vectors yet
 
 

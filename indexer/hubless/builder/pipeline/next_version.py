@@ -233,7 +233,7 @@ def _measuring(before: Parts, targets: VectorSource, seed: int) -> tuple[F32, bo
         return before.bank_sample, True
     if before.manifest.measured is not None:
         return before.canary()["queries"], True
-    return bank_sample(turned_vectors(targets, before.manifest.metric), seed), False
+    return bank_sample(turned_vectors(targets, before.space.metric), seed), False
 
 
 def _measured(corrected: CorrectedTargets, queries: F32, steps: Steps) -> tuple[HubnessCounts, I64, F32]:
