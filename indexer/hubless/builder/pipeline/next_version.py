@@ -30,7 +30,7 @@ from hubless.search.engines.embedded import FaissIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
-from hubless.search.transaction import changed_parts, new_targets, open_written
+from hubless.search.transaction import changed_parts, new_targets
 from hubless.search.writes import Put
 from hubless.store.bundle import IndexRecord, Manifest, Measured
 from hubless.store.catalog import Catalog
@@ -146,11 +146,6 @@ class NextTargets:
             ranks = before.targets.next_rank(before.seq) + np.arange(count)
             targets = targets.with_more(new_targets(before, put, np.stack([np.full(count, before.seq), ranks])))
         return changed_parts(replace(before, encoder=self.encoder), targets, before.seq)
-
-
-def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Parts:
-    """Return a collection as it is now: its current version, and the writes since, up to `until`."""
-    return open_written(catalog, name, until=until, lenient=True).current.parts
 
 
 def with_vector_first(parts: Parts, rows: I64) -> tuple[I64, I64]:
