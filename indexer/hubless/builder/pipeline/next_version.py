@@ -17,7 +17,6 @@ from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, Hubn
 from hubless.builder.recipe import Recipe, recipe_of
 from hubless.corrections.banks.bank_checks import bank_sample
 from hubless.encoders import Encoder
-from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES
 from hubless.knn.augment import augmented_dim, folded_queries
@@ -66,11 +65,10 @@ class NextTargets:
     @classmethod
     def of(cls, parts: Parts) -> "NextTargets":
         kept, bare = with_vector_first(parts, np.arange(len(parts.targets)))
-        order = np.concatenate([kept, bare])
-        payload = None
-        ids = parts.ids.array.take(pa.array(order)) if len(bare) else parts.ids.array
-        if parts.payload is not None:
-            payload = parts.payload.table().take(pa.array(order)) if len(bare) else parts.payload.table()
+        ids, payload = parts.ids.array, parts.payload_table
+        if len(bare):
+            order = pa.array(np.concatenate([kept, bare]))
+            ids, payload = ids.take(order), payload and payload.take(order)
         return cls(parts, kept, bare, None, ids, payload, parts.encoder)
 
     def held(self, folder: Path | None) -> HeldContents:
@@ -93,10 +91,15 @@ class NextTargets:
 
     @property
     def came(self) -> int:
-        if self.before is None:
-            return self.count
-        stored = len(self.before.targets) - len(self.before.targets.written)
+        targets = self.parts.targets
+        stored = len(targets) - len(targets.written)
         return self.count - int((np.concatenate([self.kept, self.bare]) < stored).sum())
+
+    @property
+    def put_payload(self) -> pa.Table | None:
+        """The payload of those that are put."""
+        count = 0 if self.put is None else self.put.shape[0]
+        return None if self.payload is None else self.payload.slice(len(self.kept), count)
 
     @property
     def parts(self) -> Parts:
@@ -105,16 +108,10 @@ class NextTargets:
         return self.before
 
     def vectors(self, folder: Path | None) -> VectorSource:
-        sources: list[VectorSource] = []
-        if len(self.kept):
-            sources.append(TakenVectors(StoredVectors(self.parts.targets, TARGETS), self.kept, TARGETS))
-        if self.put is not None:
-            sources.append(self.put)
-        if not sources:
-            raise InputError(TARGETS, "at least one target", "none")
         if self.put is not None and not len(self.kept):
             return self.put
-        every = StackedVectors(sources, TARGETS)
+        kept = TakenVectors(StoredVectors(self.parts.targets, TARGETS), self.kept, TARGETS)
+        every = StackedVectors([kept] if self.put is None else [kept, self.put], TARGETS)
         return in_file(every.blocks(block_rows(every.shape[1])), every.shape, folder, TARGETS)
 
     def offsets(self, steps: Steps) -> F32:
@@ -122,8 +119,7 @@ class NextTargets:
         kept = self.parts.targets.offsets(self.kept)
         if self.put is None:
             return kept
-        payload = None if self.payload is None else self.payload.slice(len(self.kept), self.put.shape[0])
-        columns = columns_of(self.parts.manifest.roles, payload)
+        columns = columns_of(self.parts.manifest.roles, self.put_payload)
         advance = steps.step("computing offsets", self.put.shape[0])
         return np.concatenate([kept, self.parts.correction().offsets(self.put, advance, columns)])
 
@@ -140,9 +136,9 @@ class NextTargets:
         leaving = np.setdiff1d(np.arange(len(before.targets)), np.concatenate([self.kept, self.bare]))
         targets = before.targets.without(leaving)
         if self.put is not None:
-            first, count = len(self.kept), self.put.shape[0]
-            payload = None if self.payload is None else self.payload.slice(first, count).combine_chunks()
-            put = Put(in_memory(self.put), self.ids.slice(first, count), payload)
+            count = self.put.shape[0]
+            ids, payload = self.ids.slice(len(self.kept), count), self.put_payload
+            put = Put(in_memory(self.put), ids, payload and payload.combine_chunks())
             ranks = before.targets.next_rank(before.seq) + np.arange(count)
             targets = targets.with_more(new_targets(before, put, np.stack([np.full(count, before.seq), ranks])))
         return changed_parts(replace(before, encoder=self.encoder), targets, before.seq)
