@@ -31,7 +31,7 @@ from hubless.builder.pipeline.next_version import (
 from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.errors import BundleDamaged, DuplicateIds, InputError
 from hubless.kernels.forks import in_each_process
-from hubless.measures.confidence.calibration_pairs import MOST_PAIRS, LabelledPairs, calibrating_rows
+from hubless.measures.labelled_pairs import MOST_PAIRS, LabelledPairs, calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import FILTER_CACHE, Collection, open_collection

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.measures.confidence.assessment import Assessment
-from hubless.measures.confidence.level import DEPTH
+from hubless.measures.labelled_answers import DEPTH
 from hubless.search.matches import Matches
 from hubless.search.parts import Parts
 from hubless.search.ranker import Ranked, Ranker

@@ -9,7 +9,7 @@ from fastapi import Response
 import hubless
 from hubless.errors import InputError
 from hubless.measures.confidence.cut import Cut
-from hubless.measures.confidence.level import DEPTH
+from hubless.measures.labelled_answers import DEPTH
 from hubless.scores.fusion import FUSIONS, Fused
 from hubless.scores.score_correction import Reranked
 from hubless.search.collection import FULL_STRENGTH

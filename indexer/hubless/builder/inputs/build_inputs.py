@@ -26,8 +26,8 @@ from hubless.corrections.supported import asked_by
 from hubless.corrections.traits import TargetTraits
 from hubless.encoders import Encoder, Endpoint, load_encoder
 from hubless.errors import InputError
-from hubless.measures.confidence.calibration_pairs import calibrating_rows
 from hubless.measures.confidence.cut import Cut
+from hubless.measures.labelled_pairs import calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.measures.repeats import with_copies
 from hubless.search.segments.segment import Segment

@@ -38,11 +38,10 @@ from hubless.corrections.banks.far_away import check_near
 from hubless.corrections.banks.live_queries import MOST_LIVE, drawn
 from hubless.corrections.fits import fit_each
 from hubless.measures.bank_record import BankRecord
-from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
 from hubless.measures.confidence.cut import Cut, fit_confidence
-from hubless.measures.confidence.labelled_answers import Answers
-from hubless.measures.confidence.level import DEPTH
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
+from hubless.measures.labelled_answers import DEPTH, Answers
+from hubless.measures.labelled_pairs import LabelledPairs, hold_out_pairs
 from hubless.measures.likeness import share_among
 from hubless.progress import Silent, Steps
 from hubless.search import canaries

@@ -22,7 +22,7 @@ from hubless.corrections.grouped import group_names
 from hubless.corrections.prior import TargetPrior
 from hubless.corrections.supported import BELIEVED
 from hubless.errors import InputError
-from hubless.measures.confidence.calibration_pairs import calibrating_rows
+from hubless.measures.labelled_pairs import calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.search.parts import Parts
 from hubless.store.bundle import PriorRecord
