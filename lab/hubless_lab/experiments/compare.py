@@ -10,12 +10,13 @@ import numpy as np
 from hubless.builder.keywords import of_record, with_keywords
 from hubless.corrections import is_given
 from hubless.corrections.query_time import CANDIDATES
+from hubless.corrections.roles import PRIOR
 from hubless.diagnosing.gallery import Gallery, gallery_of
 from hubless.errors import InputError
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
-from hubless.search.parts import prior_of
+from hubless.search.segments.role_columns import columns_of
 from hubless.vectors.arrays import F64
 from hubless.vectors.comparing import comparison as made_by
 from hubless.vectors.files import Vectors
@@ -249,8 +250,7 @@ def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -
 
 def _stored_prior(collection: Collection) -> F64 | None:
     record = collection.manifest.target_prior
-    table = collection.parts.payload_table
-    if record is None or record.column is None or table is None:
+    if record is None or record.column is None:
         return None
-    values = prior_of(table, record.column)
-    return np.where(np.isnan(values), record.median, values)
+    known = columns_of(collection.manifest.roles, collection.parts.payload_table, collection.count).of(PRIOR)
+    return None if known is None else known.filled.values

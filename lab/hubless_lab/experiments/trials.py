@@ -16,17 +16,10 @@ from hubless.builder.inputs.joined import open_targets
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores, under
 from hubless.corrections.banks.bank_checks import check_bank, refuse_targets_for_queries
 from hubless.corrections.banks.far_away import check_near
-from hubless.corrections.prior import (
-    OWN_OFFSETS,
-    TAKES_PRIOR,
-    PriorLike,
-    TakesPrior,
-    TargetPrior,
-    as_prior,
-    fit as fit_correction,
-    prior_offsets,
-)
+from hubless.corrections.fits import TAKES_PRIOR, TakesPrior, fit_each
 from hubless.corrections.query_time import CANDIDATES
+from hubless.corrections.roles import OWN_OFFSETS, PRIOR, NumbersLike
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns, offsets_each
 from hubless.errors import InputError, refuse_given
 from hubless.kernels.forks import cached_property
 from hubless.measures.labels import KnownItems, Labels, is_mask, known_queries, open_labels
@@ -73,7 +66,7 @@ class Pairs:
     matrices: OpenMatrices | None = None
     same_items: bool = False
     metric: str = COSINE
-    target_prior: TargetPrior | None = None
+    columns: TargetColumns = NO_COLUMNS
     target_ids: pa.Array | None = None
 
     @property
@@ -134,7 +127,7 @@ class Labelled:
             notes += _overlap(bank, pairs.targets, f"targets are in the query bank: {why}", plain)
         notes += _overlap(bank, pairs.queries, f"test queries are in the query bank: {LEAK}")
         notes += _overlap(extra, pairs.targets, f"searched targets are in the target bank: {LEAK}")
-        if pairs.target_prior is not None:
+        if pairs.columns.of(PRIOR) is not None:
             notes.append(f"{', '.join(TAKES_PRIOR)} are fitted with the target prior; other corrections take none")
         some = pairs.queries[:_LOOKED_AT]
         if np.ptp(some if pairs.matrices is not None else some @ pairs.targets.T, axis=1).max() < _CONSTANT:
@@ -195,18 +188,14 @@ class Trial:
         extra = None if self.target_bank is None else ArrayVectors(self.target_bank, "target bank")
         known = under(correction, self.pairs.metric)
         method = known if self.pairs.matrices is None else vectorless(known)
-        prior = self.pairs.target_prior if isinstance(correction, TakesPrior) else None
-        prior = None if prior is None else prior.taken(self.target_rows)
-        fitted = fit_correction(method, self.fitted_on, targets, extra, prior)
-        offsets = fitted.offsets(targets)
-        if prior is not None:
-            offsets = (offsets + prior_offsets(fitted, prior.values)).astype(np.float32)
+        columns = self.pairs.columns[self.target_rows] if isinstance(correction, TakesPrior) else NO_COLUMNS
+        (fitted,) = fit_each(method, [self.fitted_on], targets, extra, columns)
+        (offsets,) = offsets_each([fitted], targets, columns)
         return Scorer(offsets, fitted.query_time(targets), fitted.details)
 
     def with_offsets(self, path: str) -> Scorer:
         """Return a scorer by offsets in a file, one a target: by their ids, or in the order of all."""
-        every = as_prior(path, len(self.pairs.targets), OWN_OFFSETS, ids=self.pairs.target_ids)
-        given = every.taken(self.target_rows).values
+        given = OWN_OFFSETS.given(path, len(self.pairs.targets), self.pairs.target_ids)[self.target_rows]
         return Scorer((given - given.mean()).astype(np.float32), None, {})
 
     def similarities(self, block: slice) -> F32:
@@ -335,7 +324,7 @@ class LabelledInputs(TypedDict, total=False):
     query_bank: Vectors | None
     target_bank: Vectors | None
     bank_of_targets: bool
-    target_prior: PriorLike | None
+    target_prior: NumbersLike | None
 
 
 class LabelledItems(TypedDict, total=False):
@@ -362,7 +351,7 @@ def open_labelled(
     metric: Metric | None = None,
     bank_of_targets: bool = False,
     leave_self_out: bool = False,
-    target_prior: PriorLike | None = None,
+    target_prior: NumbersLike | None = None,
     keep_copies: bool = False,
 ) -> Labelled:
     """Read labelled pairs and banks, unless that was done already; parameters and errors as for `compare`."""
@@ -392,8 +381,10 @@ def open_labelled(
         pairs = without_self(pairs)
         if bank is not None:
             pairs, bank, extra = _apart(pairs, bank, extra)
-    prior = None if target_prior is None else as_prior(target_prior, len(pairs.targets), ids=pairs.target_ids)
-    return Labelled(replace(pairs, target_prior=prior), bank, extra, keep_copies)
+    if target_prior is not None:
+        values = PRIOR.given(target_prior, len(pairs.targets), pairs.target_ids)
+        pairs = replace(pairs, columns=NO_COLUMNS.beside(PRIOR, TargetColumn(values)))
+    return Labelled(pairs, bank, extra, keep_copies)
 
 
 def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) -> Trial:
