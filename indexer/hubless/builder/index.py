@@ -311,7 +311,7 @@ def open_index(
     index._recipe = recipe_of(parts)
     index._start(written.current.parts, written.base)
     if encoder is not None:
-        index._renumber()
+        index._renumber(held={})
     if version is None:
         index._home = home.path, index.name
     return index

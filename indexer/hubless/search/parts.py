@@ -23,7 +23,7 @@ from hubless.search.matches import MatchesCache
 from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.targets import Targets
-from hubless.store.bundle import Manifest, verify, warm
+from hubless.store.bundle import FITS, ConfidenceRecord, Manifest, read_arrays, reading, verify, warm
 from hubless.vectors.arrays import F32
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import comparison
@@ -48,12 +48,21 @@ class Parts:
     bank_sample: F32 | None
     correction: Callable[[], CentredCorrection]
     canary: Callable[[], Canary]
-    confidence: Cut | None = None
+    cut: Cut | None = None
     basis: Basis | None = None
     folder: Path | None = None
     known: MatchesCache | None = None
     seq: int = 0
     inode: int | None = None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The fields of the manifest that say how sure answers are."""
+        cut = self.cut
+        if cut is None:
+            return {"confidence": None}
+        record = ConfidenceRecord(calibrated=cut.pairs > 0, pairs=cut.pairs, accuracies=cut.accuracies, lean=cut.lean)
+        return {"confidence": record}
 
     @property
     def ids(self) -> TargetIds:
@@ -158,6 +167,15 @@ class Parts:
     @cached_property
     def ranker(self) -> Ranker:
         return Ranker(self.targets, self.prepared())
+
+
+def stored_cut(path: Path, manifest: Manifest) -> Cut | None:
+    """Return the model of confidence that a version keeps in a file, if it does. Raises `BundleDamaged`."""
+    if f"{FITS}/{manifest.fit}/{path.name}" not in manifest.files:
+        return None
+    state = read_arrays(path)
+    with reading(path):
+        return Cut.from_state(state, manifest.compared_dim)
 
 
 def projection(parts: Parts) -> Projection | None:

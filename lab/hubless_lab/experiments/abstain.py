@@ -293,7 +293,7 @@ def abstain_collection(
     """
     check_chance("accuracy", accuracy)
     check_chance("sure", sure)
-    model = collection.parts.confidence
+    model = collection.parts.cut
     strength = collection.strength
     if model is None:
         raise InputError("collection", "one with a model of confidence; build it with a query bank", "one without")

@@ -84,7 +84,7 @@ def refit_vectors(
         counts=bank.counts,
         groups=bank.groups,
         # the calibration stays with the correction
-        calibrated=before.confidence if before and kept else None,
+        calibrated=before if kept else None,
         basis=basis,
         records=records,
         **more,
