@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import Header, Response
 
@@ -16,6 +16,7 @@ from hubless.builder.lifecycle import create
 from hubless.builder.pipeline.engines import delete
 from hubless.encoders import Endpoint
 from hubless.errors import AliasNotFound, CollectionNotFound, InputError, PreconditionFailed
+from hubless.store.bundle import Manifest
 from hubless.store.names import check_name
 from hubless_service import openapi
 from hubless_service.access.authentication import check_role, of_others
@@ -30,7 +31,16 @@ from hubless_service.http.answers import (
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import AliasRequest, CreateCollectionRequest, DeleteCollectionRequest
 from hubless_service.http.responses import send
-from hubless_service.routes.route import AdminAccess, Call, CreateAccess, Held, ShelfPlace, UrlOf, routes_of
+from hubless_service.routes.route import (
+    AdminAccess,
+    Call,
+    CreateAccess,
+    Held,
+    ShelfPlace,
+    UrlOf,
+    readable_collection,
+    routes_of,
+)
 from hubless_service.searching.encoding import VARIABLE
 
 _log = logging.getLogger("hubless.catalog")
@@ -49,7 +59,7 @@ IfNoneMatch = Annotated[str | None, Header(description="* if the alias may not b
 @collection_routes.at("GET", "/v1/collections", "All collections that are served", CollectionsAnswer, *openapi.UNSERVED)
 async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
-    await call.engine.up_to_date(call.trace)
+    await call.engine.freshness.settle(call.trace)
     served = call.engine.shelf.collections(call.access)
     return send({"collections": [_described(call, collection) for collection in served]})
 
@@ -88,10 +98,10 @@ async def create_collection(
         _log.info('collection "%s" was created, id=%s', collection, call.trace.request_id)
         engine.shelf.drop(collection)  # one of that name that was deleted through another worker
     if created or encoder:
-        await engine.serves_current(call.trace, collection)
-        await engine.answers_change(collection)
-    served = await call.find(engine.shelf.collection, collection)
-    return send(_described(call, served), status=201 if created else 200)
+        await engine.freshness.serves_current(call.trace, collection)
+        await engine.freshness.answer(collection)
+    held = await readable_collection(call, collection)
+    return send(_described(call, held), status=201 if created else 200)
 
 
 @collection_routes.at(
@@ -115,7 +125,7 @@ async def delete_collection(
     await asyncio.to_thread(delete, engine.catalog, collection, aliases=url.aliases or False)
     _log.info('collection "%s" was deleted, id=%s', collection, call.trace.request_id)
     engine.shelf.drop(collection)
-    await engine.answers_change()
+    await engine.freshness.answer()
     return send({"collection": collection, "deleted": True})
 
 
@@ -142,23 +152,15 @@ def _described(call: Call, collection: hubless.Collection) -> CollectionAnswer:
     parts = collection.parts
     sampling = call.engine.sampling
     kept = sampling.summary(manifest.collection) if sampling else None
+    known: Any = {
+        field: getattr(manifest, field) for field in CollectionAnswer.__annotations__.keys() & Manifest.model_fields
+    }
     return {
+        **{field: getattr(manifest, field) for field in fields},
         "name": manifest.collection,
-        "version": manifest.version,
-        "created": manifest.created,
-        "count": manifest.count,
-        "dim": manifest.dim,
-        "dims": manifest.dims,
-        "metric": manifest.metric,
-        "correction": manifest.correction,
-        "index": manifest.index,
-        "measured": manifest.measured,
-        "confidence": manifest.confidence,
         "strength": collection.strength,
         "live": call.engine.live(collection).speaks_for,
         "query_sample": kept and {"queries": kept.queries, "asked": kept.seen, "since": kept.begins.isoformat()},
-        "bank": manifest.bank,
-        "id_type": manifest.id_type,
         "payload": parts.payload_kind,
         "payload_columns": [*parts.payload_types],
         "payload_types": parts.payload_types,
@@ -175,6 +177,7 @@ def _described(call: Call, collection: hubless.Collection) -> CollectionAnswer:
         "versions": [*call.engine.shelf.known(collection.name).version_ids],
         "aliases": [alias for alias, of in call.engine.shelf.aliases.items() if of.collection == collection.name],
     }
+    return cast(CollectionAnswer, answer)
 
 
 @alias_routes.at("GET", "/v1/aliases", "All aliases", AliasesAnswer, "storage")
@@ -235,7 +238,7 @@ async def put_alias(
 
     changed = await _changed(expected, partial(engine.catalog.set_alias, alias, collection))
     administration.info('alias "%s" stands for "%s" now, id=%s', alias, collection, call.trace.request_id)
-    await engine.answers_change()
+    await engine.freshness.answer()
     return _alias_answer(alias, changed)
 
 
@@ -252,7 +255,7 @@ async def delete_alias(call: Call, alias: str, if_match: AliasIfMatch = None) ->
 
     removed = await _changed(expected, partial(call.engine.catalog.remove_alias, alias))
     administration.info('alias "%s" was removed, id=%s', alias, call.trace.request_id)
-    await call.engine.answers_change()
+    await call.engine.freshness.answer()
     return send(_document(alias, removed))
 
 
