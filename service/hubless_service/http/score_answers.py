@@ -59,7 +59,7 @@ class RerankedHit(TypedDict):
     """Of the first list that has the item and was asked for it."""
 
 
-class Certainty(TypedDict, total=False):
+class CertaintyAnswer(TypedDict, total=False):
     """How sure the best hit of an answer is; nothing without a cut."""
 
     confidence: float
@@ -67,7 +67,7 @@ class Certainty(TypedDict, total=False):
     answered: bool
 
 
-def certainty_of(cut: Cut, scores: Iterable[float], min_accuracy: float | None) -> Certainty:
+def certainty_of(cut: Cut, scores: Iterable[float], min_accuracy: float | None) -> CertaintyAnswer:
     """Return how sure the first of a query's best scores is, and whether it is as sure as asked for.
 
     Raises `InputError` for an accuracy that the labels of the cut cannot promise.

@@ -152,10 +152,8 @@ def _described(call: Call, collection: hubless.Collection) -> CollectionAnswer:
     parts = collection.parts
     sampling = call.engine.sampling
     kept = sampling.summary(manifest.collection) if sampling else None
-    known: Any = {
-        field: getattr(manifest, field) for field in CollectionAnswer.__annotations__.keys() & Manifest.model_fields
-    }
-    return {
+    fields = CollectionAnswer.__annotations__.keys() & Manifest.model_fields
+    answer = {
         **{field: getattr(manifest, field) for field in fields},
         "name": manifest.collection,
         "strength": collection.strength,

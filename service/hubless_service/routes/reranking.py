@@ -16,7 +16,7 @@ from hubless_service import openapi
 from hubless_service.http import heavy
 from hubless_service.http.requests import QueryRequest, read
 from hubless_service.http.responses import send
-from hubless_service.http.score_answers import Certainty, RerankAnswer, RerankedHit, certainty_of
+from hubless_service.http.score_answers import CertaintyAnswer, RerankAnswer, RerankedHit, certainty_of
 from hubless_service.http.score_requests import ListToRerank, RerankRequest
 from hubless_service.http.values import Json, Subject
 from hubless_service.observing.traffic import is_traffic
@@ -114,7 +114,7 @@ def _fused(body: RerankRequest, corrected: list[Reranked], limit: int, *, alone:
     return hubless.fuse(corrected, weights=weights, by=body.fusion or _FUSION, limit=max(limit, DEPTH))
 
 
-def _judged(body: RerankRequest, only: ListOfOne | None, scores: list[float]) -> Certainty:
+def _judged(body: RerankRequest, only: ListOfOne | None, scores: list[float]) -> CertaintyAnswer:
     """Return how sure the best hit is, by the cut of the request, or by that of the correction of a list alone.
 
     The cut of a correction takes scores of which the higher is better. That of the request says what it takes.
