@@ -60,7 +60,7 @@ class RerankedHit(TypedDict):
 
 
 class CertaintyAnswer(TypedDict, total=False):
-    """How sure the best hit of an answer is; nothing without a cut."""
+    """Certainty that the best hit of an answer is right; nothing without a cut."""
 
     confidence: float
     calibrated: bool
