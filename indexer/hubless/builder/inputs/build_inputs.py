@@ -25,10 +25,10 @@ from hubless.corrections.supported import asked_by
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
 from hubless.encoders import Encoder, Endpoint, load_encoder
 from hubless.errors import InputError
-from hubless.measures.confidence.calibration_pairs import calibrating_rows
-from hubless.measures.confidence.cut import Cut
+from hubless.measures.labelled_pairs import calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.measures.repeats import with_copies
+from hubless.search.parts import Parts
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
@@ -301,7 +301,7 @@ class BuildVectors:
     records: dict[str, InputRecord] = field(default_factory=dict)
     bank_given: bool = True
     relevant: list[I64 | None] | None = None
-    calibrated: Cut | None = None
+    calibrated: Parts | None = None
     files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
     clients: tuple[str, ...] | None = None
     counts: I64 | None = None
