@@ -37,7 +37,7 @@ def write_segment(folder: Path, segment: Segment) -> None:
         if not (folder / bundle.INDEX).exists():
             write_whole(index.index, folder / bundle.INDEX)
         if index.whole is not None:
-            arrays[bundle.BASIS] = index.whole.basis.directions
+            arrays[bundle.BASIS] = index.whole.directions
             if not (folder / bundle.FULL).exists():
                 kept_full(index.whole.full, index.kind.precision, folder)
     for name, array in arrays.items():
@@ -99,8 +99,7 @@ def write_fit(folder: Path, parts: Parts) -> None:
     np.savez(folder / bundle.CORRECTION, allow_pickle=False, **parts.correction().state())
     if parts.confidence is not None:
         np.savez(folder / bundle.CONFIDENCE, allow_pickle=False, **parts.confidence.state())
-    directions = None if parts.basis is None else parts.basis.directions
-    for name, array in ((bundle.BANK_SAMPLE, parts.bank_sample), (bundle.BASIS, directions)):
+    for name, array in ((bundle.BANK_SAMPLE, parts.bank_sample), (bundle.BASIS, parts.space.directions)):
         if array is not None:
             write_array(folder / name, array)
     if parts.encoder is not None:
