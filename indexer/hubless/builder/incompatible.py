@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hubless.builder.inputs.raw_banks import payload_columns
+from hubless.builder.banks.payload_queries import payload_columns
 from hubless.corrections import GIVEN, folds, is_given, registered
 from hubless.corrections.fits import TAKES_PRIOR
 from hubless.errors import refuse_given
