@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hubless_service.access.authentication import KeyCheck
 from hubless_service.http.problems import respond
-from hubless_service.http.trace import EXCHANGE, REFUSAL, SCOPE_KEY
+from hubless_service.http.trace import EXCHANGE, REFUSAL, SCOPE_KEY, Trace
 from hubless_service.observing.middleware import CLIENT_CLOSED, Observer
 from hubless_service.routes.route import Call, DirectRoute
 
@@ -59,12 +59,8 @@ class Front:
             await send(message)
 
         try:
-            if REFUSAL in scope:
-                response = respond(scope[REFUSAL], trace)
-            elif exchange and (route := self._route_of(scope)):
-                problem = self.check_key and self.check_key(scope)
-                response = respond(problem, trace) if problem else await route.respond(Call(scope, receive, send))
-            else:
+            response = await self._answer(scope, receive, send, trace, alone=exchange is not None)
+            if response is None:
                 await self.app(inner, receive, send_stamped)
         except (Exception, asyncio.CancelledError) as error:
             response = self.observer.failed(error, trace)
@@ -81,13 +77,19 @@ class Front:
         elif response:
             await response(inner, receive, send_stamped)
 
-    def _route_of(self, scope: Scope) -> DirectRoute | None:
-        """Return the route that is called here, and note in the scope what the path names; None for the layers."""
-        if self.origins and any(name == b"origin" for name, _ in scope["headers"]):
+    async def _answer(
+        self, scope: Scope, receive: Receive, send: Send, trace: Trace, *, alone: bool
+    ) -> Response | None:
+        """Return the answer to what needs no layers; None for all else, and unless this can send it `alone`."""
+        if REFUSAL in scope:
+            return respond(scope[REFUSAL], trace)
+        if not alone or (self.origins and any(name == b"origin" for name, _ in scope["headers"])):
             return None
         method, path = scope["method"], scope["path"]
         for methods, route in self._direct:
             if method in methods and (found := route.path_regex.match(path)):
                 scope["path_params"], scope["route"] = found.groupdict(), route
-                return route
+                if self.check_key and (problem := self.check_key(scope)):
+                    return respond(problem, trace)
+                return await route.respond(Call(scope, receive, send))
         return None
