@@ -218,11 +218,13 @@ class Transaction:
         if manifest.index.precision == "float16":
             vectors = comparison(manifest.metric).halved(vectors, "vectors")
         offsets = np.zeros(len(put.ids), np.float32)
-        if put.there.any():
-            columns = columns_of(manifest.roles, put.payload, len(put.ids))[put.there]
-            given = ArrayVectors(put.vectors[put.there], "vectors")
-            offsets[put.there] = self._base.correction().offsets(given, columns=columns)
-        return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
+        there = put.there
+        if there.any():
+            columns = columns_of(manifest.roles, put.payload, len(put.ids))[there]
+            offsets[there] = self._base.correction().offsets(
+                ArrayVectors(put.vectors[there], "vectors"), columns=columns
+            )
+        return NewTargets(vectors, offsets, put.ids, put.payload, there, stamps)
 
 
 def changed_parts(base: Parts, targets: Targets, seq: int) -> Parts:
