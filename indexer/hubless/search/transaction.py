@@ -22,8 +22,7 @@ from hubless.search.segments.targets import Targets
 from hubless.search.writes import KINDS, Put, Remove, Write
 from hubless.store.catalog import Catalog
 from hubless.store.log import Log
-from hubless.vectors.arrays import I64
-from hubless.vectors.comparing import comparison
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
 
 C = TypeVar("C", bound=Collection)
@@ -173,9 +172,12 @@ class Transaction:
 
     def check(self, write: Write) -> None:
         """Raise `InputError` if float16 cannot hold a vector of a write, also one that a later write replaces."""
-        manifest = self._base.manifest
-        if isinstance(write, Put) and manifest.index.precision == "float16":
-            comparison(manifest.metric).halved(write.vectors, "vectors")
+        if isinstance(write, Put):
+            self._stored(write.vectors)
+
+    def _stored(self, vectors: F32) -> F32:
+        parts = self._base.parts
+        return parts.space.halved(vectors, "vectors") if parts.manifest.index.precision == "float16" else vectors
 
     def add(self, seq: int, write: Write, rank: int = 0) -> None:
         """Add a write with its number, and the rank of its first target."""
@@ -213,17 +215,13 @@ class Transaction:
         )
 
     def _new_targets(self, put: Put, stamps: I64) -> NewTargets:
-        manifest = self._base.manifest
-        vectors = put.vectors
-        if manifest.index.precision == "float16":
-            vectors = comparison(manifest.metric).halved(vectors, "vectors")
+        vectors = self._stored(put.vectors)
         offsets = np.zeros(len(put.ids), np.float32)
         there = put.there
         if there.any():
-            columns = columns_of(manifest.roles, put.payload, len(put.ids))[there]
-            offsets[there] = self._base.correction().offsets(
-                ArrayVectors(put.vectors[there], "vectors"), columns=columns
-            )
+            columns = columns_of(self._base.manifest.roles, put.payload)[there]
+            given = ArrayVectors(put.vectors[there], "vectors")
+            offsets[there] = self._base.correction().offsets(given, columns=columns)
         return NewTargets(vectors, offsets, put.ids, put.payload, there, stamps)
 
 

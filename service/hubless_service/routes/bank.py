@@ -13,7 +13,6 @@ from hubless.builder.lifecycle import check_refittable
 from hubless.corrections.roles import text_of
 from hubless.errors import InputError, names_of
 from hubless.store.bank_order import BankOrder, give_bank, read_order
-from hubless.vectors.comparing import comparison
 from hubless.vectors.free_payload import is_free
 from hubless_service import openapi
 from hubless_service.http.answers import BankAnswer, BankQueryAnswer, CountedAnswer, WorkAnswer
@@ -111,7 +110,7 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
     answer: BankQueryAnswer = {
         "number": wanted,
         "stored": len(sample),
-        "vector": comparison(held.manifest.metric).plain(sample[wanted : wanted + 1])[0],
+        "vector": held.parts.space.plain(sample[wanted : wanted + 1])[0],
         **served(held),
     }
     return send(answer)
@@ -123,7 +122,7 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
     append = body.mode == "append"
     waiting = await asyncio.to_thread(read_order, home) if append else None
     groups = _groups(held, body, waiting)  # before texts are encoded
-    plain = comparison(held.manifest.metric).plain
+    plain = held.parts.space.plain
     if body.vectors is not None:
         queries = plain(np.concatenate(body.vectors))
     elif body.sampled is not None:

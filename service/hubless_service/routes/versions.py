@@ -13,7 +13,6 @@ import hubless
 from hubless.errors import VersionNotFound
 from hubless.search.collection import open_collection
 from hubless.store.bundle import CANARY, Manifest, read_arrays, read_manifest
-from hubless.vectors.comparing import comparison
 from hubless_service import openapi
 from hubless_service.http.answers import (
     ChangedAnswers,
@@ -179,14 +178,13 @@ def _only(held: hubless.Collection, other: hubless.Collection) -> IdChanges:
 
 def _canaries(catalog: hubless.Catalog, old: hubless.Collection, new: hubless.Collection) -> list[ChangedAnswers]:
     path = catalog.folder(old.name, old.version) / CANARY
-    before, after = old.parts.basis, new.parts.basis
-    alike = old.dim == new.dim and (after is None if before is None else before.same_as(after))
+    alike = old.parts.space.asks_like(new.parts.space)
     if not alike or not path.exists() or not (old.count and new.count):
         return []
     queries = np.ascontiguousarray(read_arrays(path)["queries"], np.float32)
     if not len(queries):
         return []
-    asked = comparison(old.manifest.metric).plain(queries)
+    asked = old.parts.space.plain(queries)
     answers = [opened.query(asked, _CANARY_HITS).ids for opened in (old, new)]
     return [
         {"before": before, "after": after, "kept": len(set(before) & set(after))}

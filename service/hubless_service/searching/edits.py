@@ -14,7 +14,7 @@ from hubless.search.collection import Collection
 from hubless.search.transaction import Transaction
 from hubless.search.writes import Put, Remove, Write
 from hubless.vectors.arrays import F32
-from hubless.vectors.comparing import OF_TARGETS, comparison
+from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.ids import id_array
 from hubless_service.http.arrow import check_distinct, put_of
 from hubless_service.http.problems import HttpProblem, clip
@@ -41,10 +41,10 @@ def plan_put(
 ) -> WritePlan:
     """Store targets of some ids."""
     column = _distinct(ids)
-    manifest = collection.manifest
-    vectors = np.zeros((len(ids), manifest.compared_dim), np.float32)
+    space = collection.parts.space
+    vectors = np.zeros((len(ids), space.width), np.float32)
     has_vector = np.zeros(len(ids), np.bool_)
-    turned = comparison(manifest.metric).turned
+    turned = space.turned
     for row, point in enumerate(wanted.points):
         if (vector := encoded.get(row, point.vector)) is not None:
             vectors[row] = turned(vector, OF_TARGETS)[0]
