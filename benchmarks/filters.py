@@ -24,7 +24,6 @@ from hubless.knn.augment import centre
 from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
 from hubless.search.bitmap import Bitmap
-from hubless.search.matches import Matches
 from hubless.search.ranker import Ranker
 from hubless.vectors.payload import Payload
 from hubless.vectors.sources import as_source
@@ -90,7 +89,7 @@ def ask(ranker, raw, queries, mask, exact):
     """Return recall, and times beside search without a filter and raw flat search."""
     targets = ranker.targets
     bits = Bitmap(mask)
-    matches = Matches(targets.numbers, [bits], [bits], None)
+    matches = targets.matching([bits, Bitmap(mask[:0])])
     k = min(K, matches.count)
     selected = faiss.SearchParameters(sel=bits.selector)
     singles = [queries[i : i + 1] for i in range(SINGLES)]

@@ -92,9 +92,9 @@ def test_matches_know_their_filter_and_what_is_left_out_of_them():
     index.index.add(np.zeros((4, 16), np.float32))
     targets = Targets.of([Segment(index=index, offsets=np.zeros(4, np.float32), payload=Payload(table))], 4)
     matches = targets.matches(filter)
-    assert (matches.filter, matches.searched[0].filter) == (filter, filter)
+    assert matches.scope.places[0].only.filter == filter
     left = targets.without(np.array([2, 0])).without(np.array([1]))
-    [bits, _] = left.matches(filter).searched
+    bits = left.matches(filter).scope.places[0].only
     assert (bits.rows.tolist(), bits.filter, bits.without.tolist()) == ([1], filter, [0, 2, 3])
     [every, _] = [view.searched for view in left.views]
     assert (every.rows.tolist(), every.filter, every.without.tolist()) == ([1], None, [0, 2, 3])

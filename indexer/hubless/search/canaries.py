@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from hubless.errors import BundleDamaged
 from hubless.knn.augment import folded_queries
 from hubless.knn.tuning import SCORE_TOLERANCE, agreement
-from hubless.search.engines.base import Searched
-from hubless.search.ranker import Ranker
+from hubless.search.ranker import Ranker, Searched
 from hubless.store.bundle import reading
 from hubless.vectors.arrays import F32, I64
 

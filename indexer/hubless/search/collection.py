@@ -355,10 +355,10 @@ class Collection:
 
 def _matches(filter: Filter | Matches | Mapping[str, Any], parts: Parts) -> Matches:
     if isinstance(filter, Matches):
-        if filter.numbers is not parts.targets.numbers:
-            count = len(parts.targets)
-            others = " before a change" if filter.total == count else ""
-            raise InputError("filter", f"matches among the {count} targets", f"among {filter.total}{others}")
+        if filter.targets is not parts.targets:
+            count, total = len(parts.targets), len(filter.targets)
+            others = " before a change" if total == count else ""
+            raise InputError("filter", f"matches among the {count} targets", f"among {total}{others}")
         return filter
     parsed = filter if isinstance(filter, Filter) else filter_of(parts, filter)
     if parts.known is None:

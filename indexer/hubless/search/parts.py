@@ -21,7 +21,6 @@ from hubless.kernels.forks import cached_property
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary
-from hubless.search.engines.base import StoredVectors
 from hubless.search.matches import MatchesCache
 from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
@@ -141,10 +140,6 @@ class Parts:
     @cached_property
     def remote(self) -> bool:
         return self.manifest.index.engine is not None
-
-    @property
-    def source(self) -> StoredVectors:
-        return StoredVectors(self.targets, f"collection {self.manifest.collection}")
 
     def check_hashes(self) -> None:
         """Compare the files with the manifest. Raises `BundleDamaged`, also of files that took their place since."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,25 @@ from hubless.corrections.query_time import CANDIDATES, Candidates, Rescorer, Swi
 from hubless.errors import InputError
 from hubless.knn.augment import folded_queries
 from hubless.knn.base import Found
-from hubless.search.engines.base import How, Searched
+from hubless.search.engines.base import Findable, How
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64, Flags, check_at_least
 
 MOST_CANDIDATES = 5000
 """The most that a query may ask for, as a rescorer holds all of them in memory."""
+
+
+class Searched(Findable, Protocol):
+    """Targets that a ranker searches: n of them, in rows 0 to n − 1."""
+
+    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> Found:
+        """The k best targets, or matches, of which there are as many: scores (m, k) and rows (m, k), best first."""
+
+    def room(self, matches: Matches | None) -> int:
+        """Return the number of targets that a search can find, of all or of the matches: those with a vector."""
+
+    def offsets(self, rows: I64) -> F32:
+        """The offsets of some rows, in their shape."""
 
 
 class Ranked(NamedTuple):

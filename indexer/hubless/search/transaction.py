@@ -14,7 +14,6 @@ from hubless.corrections import QueryTime
 from hubless.errors import LogDamaged, VersionReplaced, one_line
 from hubless.kernels.forks import in_each_process
 from hubless.search.collection import Collection, open_collection
-from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts, traits_of
 from hubless.search.segments.memory import NewTargets
 from hubless.search.segments.targets import Targets
@@ -233,7 +232,7 @@ def changed_parts(base: Parts, targets: Targets, seq: int) -> Parts:
     def prepared() -> QueryTime | None:
         if base.prepared() is None or not len(targets):
             return None
-        return base.correction().query_time(StoredVectors(targets, "targets"))
+        return base.correction().query_time(targets)
 
     manifest = base.manifest.model_copy(update={"count": len(targets)})
     return replace(base, manifest=manifest, targets=targets, prepared=cache(prepared), seq=seq)

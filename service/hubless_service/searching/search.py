@@ -109,7 +109,7 @@ def _submit(
     # that the last search of this key was cheap says nothing if the filter has to be evaluated
     inline = (filter is None or matches is not None) and not parts.remote
     exact = "parameters" in options and options["parameters"].get("exact") is True
-    whole = inline and parts.targets.is_shared(matches, exact=exact)
+    whole = inline and parts.targets.scope(matches).is_shared(exact=exact)
     answer: Answer = partial(answer_groups, collection)
     if whole:
         answer = partial(_on_threads, queue.threads, answer)

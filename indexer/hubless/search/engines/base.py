@@ -1,7 +1,6 @@
-"""The seams: between a segment and an engine, which holds its vectors, and between a ranker and its targets."""
+"""The seam between a segment and an engine, which holds its vectors."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -11,7 +10,6 @@ from hubless.errors import NotFinite
 from hubless.knn import INDEXES
 from hubless.knn.base import Found, IndexType, Precision
 from hubless.search.bitmap import Bitmap
-from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 
 How: TypeAlias = Mapping[str, Any] | None
@@ -85,39 +83,6 @@ class Exact:
     @property
     def compares_all(self) -> bool:
         return True
-
-
-class Searched(Findable, Protocol):
-    """Targets that a ranker searches: n of them, in rows 0 to n − 1."""
-
-    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> Found:
-        """The k best targets, or matches, of which there are as many: scores (m, k) and rows (m, k), best first."""
-
-    def room(self, matches: Matches | None) -> int:
-        """Return the number of targets that a search can find, of all or of the matches: those with a vector."""
-
-    def offsets(self, rows: I64) -> F32:
-        """The offsets of some rows, in their shape."""
-
-
-@dataclass(frozen=True)
-class StoredVectors:
-    """The stored vectors of targets, as a source."""
-
-    targets: Searched
-    name: str
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.targets), self.targets.dim
-
-    def blocks(self, rows: int) -> Iterator[F32]:
-        count = len(self.targets)
-        for start in range(0, count, rows):
-            yield self.take(np.arange(start, min(start + rows, count)))
-
-    def take(self, rows: I64) -> F32:
-        return self.targets.vectors(rows)
 
 
 def check_scores(scores: F32, rows: I64) -> None:
