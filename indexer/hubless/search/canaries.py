@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hubless.errors import BundleDamaged
 from hubless.knn.augment import folded_queries
 from hubless.knn.tuning import SCORE_TOLERANCE, agreement
-from hubless.search.ranker import Ranker, Searched
+from hubless.search.ranker import Question, Ranker, Searched
 from hubless.store.bundle import reading
 from hubless.vectors.arrays import F32, I64
 
@@ -43,7 +43,7 @@ def ask(ranker: Ranker, queries: F32, best: I64) -> Canary:
         "recall": np.array(agreement(found, scores)),
     }
     if not ranker.is_folded:
-        arrays["answers"] = ranker.rank(canaries, k, 1.0, {}).scores
+        arrays["answers"] = ranker.rank(Question(canaries, 1.0), k).scores
     return arrays
 
 
@@ -84,7 +84,7 @@ def check(canary: Canary, path: Path, built: Searched, ranker: Ranker | None) ->
         problem = f"canary queries reach a recall of {recall:.3f}, and reached {expected_recall:.3f} when built"
         raise BundleDamaged(path, problem)
     if answers is not None and ranker is not None:
-        answered = ranker.rank(queries, answers.shape[1], 1.0, {}).scores
+        answered = ranker.rank(Question(queries, 1.0), answers.shape[1]).scores
         same = np.mean(np.abs(answered - answers) <= SCORE_TOLERANCE * np.maximum(1.0, np.abs(answers)))
         if same < _SAME_ANSWERS:
             problem = f"{100 * (1 - same):.0f} % of the canary queries' answers score otherwise than when it was built"

@@ -20,13 +20,13 @@ from hubless.search import canaries
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
-from hubless.search.question import Question
-from hubless.search.ranker import Ranker
+from hubless.search.question import answered
+from hubless.search.ranker import Question
 from hubless.search.results import Point, Results, SideBySide, WithPayload, taken, taking
 from hubless.search.selection import selection
 from hubless.store.bundle import CANARY, Manifest
 from hubless.store.catalog import Catalog
-from hubless.vectors.arrays import F32, as_vectors, check_at_least, check_between, unit_row
+from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_row
 from hubless.vectors.comparing import COSINE, OF_QUERIES, ComparedSide, comparison
 
 MOST_STRENGTH = 2.0
@@ -195,9 +195,9 @@ class Collection:
         take = None if with_payload is False else taking(parts.payload, with_payload)
         if ids is None and vectors is not None:
             queries = np.asarray(vectors) if prepared else self.prepare(vectors)
-            ranker = parts.ranker
+            own = None
         else:
-            queries, ranker = self._like(parts, vectors, ids)
+            queries, own = self._like(parts, vectors, ids)
         if strength is None:
             strength = parts.manifest.strength if ids is None else TARGET_STRENGTH
         if not prepared:
@@ -211,19 +211,19 @@ class Collection:
         chosen = None
         if group_by is not None or diversity != 0:
             chosen = selection(parts, group_by, diversity, skip + limit)
-        question = Question(parts, ranker, queries, strength, parameters or {}, matches, skip, limit)
-        results = question.results(chosen, take, explain=explain)
+        asked = Question(queries, strength, parameters or {}, matches, own)
+        results = answered(parts, asked, skip, limit, chosen, take, explain=explain)
         return results.cut(min_confidence, min_presence) if cutting else results
 
-    def _like(self, parts: Parts, vectors: ArrayLike | None, ids: Sequence[str | int] | None) -> tuple[F32, Ranker]:
-        """Return the vectors of targets as queries, and a ranker that leaves each of them out of its own answer."""
+    def _like(self, parts: Parts, vectors: ArrayLike | None, ids: Sequence[str | int] | None) -> tuple[F32, I64]:
+        """Return the vectors of targets as queries, and the row of each, which it leaves out of its answer."""
         if ids is None or vectors is not None:
             raise InputError("vectors", "either vectors or ids", "neither" if ids is None else "both")
         rows = np.array([parts.ids.row(wanted) for wanted in ids], np.int64)
         if not (there := parts.targets.have_vectors(rows)).all():
             raise InputError("id", "a target that has a vector", repr(ids[int(np.argmin(there))]))
         stored = comparison(parts.manifest.metric).plain(parts.targets.vectors(rows))
-        return self.prepare(stored), parts.ranker.without(rows)
+        return self.prepare(stored), rows
 
     def side_by_side(
         self,

@@ -143,7 +143,7 @@ def answer_groups(collection: hubless.Collection, groups: Sequence[QueryGroup]) 
     rescoring = 0.0
     for results, count in _ask(collection, queries, matches):
         lines += zip(repeat(results), range(count))
-        rescoring += 0.0 if isinstance(results, Exception) else results.ranked.rescoring
+        rescoring += 0.0 if isinstance(results, Exception) else results.rescoring
     seconds = perf_counter() - started
     outcomes = list[list[FoundHits] | Exception]()
     first = 0

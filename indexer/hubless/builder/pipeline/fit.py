@@ -48,7 +48,7 @@ from hubless.progress import Silent, Steps
 from hubless.search import canaries
 from hubless.search.canaries import Canary
 from hubless.search.parts import Parts
-from hubless.search.ranker import Ranker
+from hubless.search.ranker import Question, Ranker
 from hubless.search.segments.targets import Targets
 from hubless.store.bundle import (
     CorrectionRecord,
@@ -260,7 +260,7 @@ def _strength(live_queries: VectorSource | None, ranker: Ranker, steps: Steps) -
     if ranker.is_slow:
         queries = queries[:MOST_RESCORED]
     k = min(K_OCCURRENCE, ranker.count)
-    answers = np.stack([ranker.rank(queries, k, strength, {}).rows for strength in STRENGTHS])
+    answers = np.stack([ranker.rank(Question(queries, strength), k).rows for strength in STRENGTHS])
     chosen = most_even(answers, ranker.count)
     for warning in warnings(chosen):
         _log.warning(warning)
@@ -352,7 +352,8 @@ def calibrated(model: Cut, ranker: Ranker, pairs: LabelledPairs, strength: float
 
 def _ranked(ranker: Ranker, queries: F32, depth: int, strength: float) -> tuple[F32, F32, I64]:
     """Return folded scores, similarities and rows (m, depth)."""
-    found = [ranker.rank(queries[at : at + _BLOCK], depth, strength, {}) for at in range(0, len(queries), _BLOCK)]
+    parts = [queries[at : at + _BLOCK] for at in range(0, len(queries), _BLOCK)]
+    found = [ranker.rank(Question(part, strength), depth) for part in parts]
     scores = [ranker.folded_scores(each, strength) for each in found]
     similarities, rows = ([each.similarities for each in found], [each.rows for each in found])
     return np.concatenate(scores), np.concatenate(similarities), np.concatenate(rows)

@@ -29,7 +29,7 @@ from hubless.knn.base import Found
 from hubless.measures.chance import Chance
 from hubless.progress import Advance, Steps
 from hubless.search.engines.scanned import ScannedTargets
-from hubless.search.ranker import Ranker
+from hubless.search.ranker import Question, Ranker
 from hubless.store.bundle import Hubness, Measured
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import VectorSource
@@ -211,7 +211,7 @@ class HubnessCounts:
             if ranker.is_slow:
                 every = -(-len(queries) // MOST_RESCORED)
                 queries, raw = queries[::every], raw[::every]
-            rows = ranker.rank(queries, raw.shape[1], 1.0, {}).rows
+            rows = ranker.rank(Question(queries, 1.0), raw.shape[1]).rows
         occurrence = [measures.k_occurrence(each, len(corrected.offsets)) for each in (raw, rows)]
         return cls(len(queries), np.stack(occurrence).astype(np.uint16))  # of 1,000 queries at most
 
