@@ -4,12 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import hubless.search.bitmap
 from hubless.filters import parse_filter
 from hubless.knn import INDEXES
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.matches import MatchesCache
+from hubless.search.segments.matches import MatchesCache
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
 from hubless.vectors.payload import Payload
@@ -47,8 +46,7 @@ def test_selector_and_rows_are_those_of_the_mask(share):
 
 
 @pytest.mark.parametrize("share", [0, 0.01, 0.5, 1])
-def test_pages_hold_the_matches_from_a_row_on(share, monkeypatch):
-    monkeypatch.setattr(hubless.search.bitmap, "_PAGE_BYTES", 3)
+def test_pages_hold_the_matches_from_a_row_on(share):
     mask = np.random.default_rng(2).random(COUNT) < share
     bits, rows = Bitmap(mask), np.flatnonzero(mask)
     for start in (0, 1, 8, 500, COUNT - 1):

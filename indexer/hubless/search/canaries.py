@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from hubless.errors import BundleDamaged
 from hubless.knn.augment import folded_queries
 from hubless.knn.tuning import SCORE_TOLERANCE, agreement
-from hubless.search.ranker import Question, Ranker, Searched
+from hubless.search.ranker import Question, Ranker
+from hubless.search.segments.targets import Targets
 from hubless.store.bundle import reading
 from hubless.vectors.arrays import F32, I64
 
@@ -47,14 +48,14 @@ def ask(ranker: Ranker, queries: F32, best: I64) -> Canary:
     return arrays
 
 
-def stored_scores(targets: Searched, queries: F32, rows: I64) -> F32:
+def stored_scores(targets: Targets, queries: F32, rows: I64) -> F32:
     """Scores (m, k) of some rows (m, k) of each query, by the stored vectors and offsets."""
     stored = targets.vectors(rows.ravel()).reshape(*rows.shape, queries.shape[1])
     scores: F32 = np.einsum("md,mkd->mk", queries, stored) - targets.offsets(rows)
     return scores
 
 
-def check(canary: Canary, path: Path, built: Searched, ranker: Ranker | None) -> None:
+def check(canary: Canary, path: Path, built: Targets, ranker: Ranker | None) -> None:
     """Ask the canary queries in a file, and compare with the stored answers of the targets as they were built.
 
     A ranker of the same targets is asked, too, where a gate or a rescorer answers.

@@ -1,8 +1,6 @@
 """Targets that can be queried: query → augmented query → index → hits. Pure, no HTTP."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -17,12 +15,12 @@ from hubless.measures.confidence.cut import Cut
 from hubless.measures.labels import KnownItems
 from hubless.measures.plain_ids import plain_ids
 from hubless.search import canaries
-from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
 from hubless.search.question import answered
 from hubless.search.ranker import Question
 from hubless.search.results import Point, Results, SideBySide, WithPayload, taken, taking
+from hubless.search.segments.matches import Matches
 from hubless.search.selection import selection
 from hubless.store.bundle import CANARY, Manifest
 from hubless.store.catalog import Catalog
@@ -53,10 +51,9 @@ class Collection:
         self._become(parts)
 
     def _become(self, parts: Parts) -> None:
-        known = None if parts.payload is None else MatchesCache(self.filter_cache)
         parts.targets.bitmaps.room = self.filter_cache
         # one assignment, so that a query that runs now uses either all old parts or all new ones
-        self.parts = replace(parts, known=known)
+        self.parts = parts
 
     if not TYPE_CHECKING:  # or every name would be one of its attributes
 
@@ -257,8 +254,7 @@ class Collection:
 
     def known_matches(self, filter: Filter) -> Matches | None:
         """The targets that meet a filter, if they are in the cache; else None."""
-        known = self.parts.known
-        found: Matches | None = None if known is None else known.known(filter.key)
+        found: Matches | None = self.parts.targets.known.known(filter.key)
         return found
 
     def prepare(self, vectors: ArrayLike, name: str = "vector", side: ComparedSide = OF_QUERIES) -> F32:
@@ -361,9 +357,9 @@ def _matches(filter: Filter | Matches | Mapping[str, Any], parts: Parts) -> Matc
             raise InputError("filter", f"matches among the {count} targets", f"among {total}{others}")
         return filter
     parsed = filter if isinstance(filter, Filter) else filter_of(parts, filter)
-    if parts.known is None:
+    if parts.payload is None:
         raise _no_payload(parts, "filter")
-    return parts.known.of(parsed.key, partial(parts.targets.matches, parsed))
+    return parts.targets.matches(parsed)
 
 
 def filter_of(parts: Parts, document: Mapping[str, Any], name: str = "filter") -> Filter:
@@ -381,18 +377,17 @@ def _least_confidence(
     parts: Parts, min_confidence: float, min_presence: float, min_accuracy: float, strength: float
 ) -> float:
     """Return the least confidence of an answer, by the thresholds of a query, which are checked."""
-    for name, value in (("min_confidence", min_confidence), ("min_presence", min_presence)):
-        check_between(name, value, 0, 1)
-        if value and parts.confidence is None:
-            of = parts.manifest
-            bank = f"build it with a query bank, or give it one: PUT /v1/collections/{of.collection}/bank"
-            raise InputError(name, f"0, as version {of.version} has no model of confidence; {bank}", value)
+    check_between("min_confidence", min_confidence, 0, 1)
+    check_between("min_presence", min_presence, 0, 1)
+    asked = {"min_confidence": min_confidence, "min_presence": min_presence, "min_accuracy": min_accuracy}
+    if (model := parts.confidence) is None:
+        of = parts.manifest
+        bank = f"build it with a query bank, or give it one: PUT /v1/collections/{of.collection}/bank"
+        name = next(name for name, value in asked.items() if value)
+        raise InputError(name, f"0, as version {of.version} has no model of confidence; {bank}", asked[name])
     if min_accuracy == 0:
         return min_confidence
-    if parts.confidence is None:
-        expected = f"none, as version {parts.manifest.version} has no model of confidence; build it with a query bank"
-        raise InputError("min_accuracy", expected, min_accuracy)
-    return max(min_confidence, parts.confidence.threshold(min_accuracy, "min_accuracy", strength))
+    return max(min_confidence, model.threshold(min_accuracy, "min_accuracy", strength))
 
 
 def open_collection(

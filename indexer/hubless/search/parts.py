@@ -21,7 +21,6 @@ from hubless.kernels.forks import cached_property
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary
-from hubless.search.matches import MatchesCache
 from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.targets import Targets
@@ -39,7 +38,7 @@ class Parts:
 
     `prepared` gives what the correction does with a query beyond the offsets; `canary` the canary queries.
     `bank_sample` are bank queries (s, d), prepared. `folder` is that of the version; None for what is in memory only.
-    `known` is what filters matched; `seq` the last write of the log that is in here, 0 for none. `inode` is that
+    `seq` is the last write of the log that is in here, 0 for none. `inode` is that
     of the folder.
     """
 
@@ -53,7 +52,6 @@ class Parts:
     confidence: Cut | None = None
     basis: Basis | None = None
     folder: Path | None = None
-    known: MatchesCache | None = None
     seq: int = 0
     inode: int | None = None
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,26 +12,13 @@ from hubless.corrections import Gate, QueryTime
 from hubless.corrections.query_time import CANDIDATES, Candidates, Rescorer, Switch, drop, rescore
 from hubless.errors import InputError
 from hubless.knn.augment import folded_queries
-from hubless.knn.base import Found
-from hubless.search.engines.base import Findable, How
-from hubless.search.matches import Matches
+from hubless.search.engines.base import How
+from hubless.search.segments.matches import Matches
+from hubless.search.segments.targets import Targets
 from hubless.vectors.arrays import F32, I64, Flags, check_at_least
 
 MOST_CANDIDATES = 5000
 """The most that a query may ask for, as a rescorer holds all of them in memory."""
-
-
-class Searched(Findable, Protocol):
-    """Targets that a ranker searches: n of them, in rows 0 to n − 1."""
-
-    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> Found:
-        """The k best targets, or matches, of which there are as many: scores (m, k) and rows (m, k), best first."""
-
-    def room(self, matches: Matches | None) -> int:
-        """Return the number of targets that a search can find, of all or of the matches: those with a vector."""
-
-    def offsets(self, rows: I64) -> F32:
-        """The offsets of some rows, in their shape."""
 
 
 class Ranked(NamedTuple):
@@ -82,7 +69,7 @@ def joined(lines: Sequence[Sequence[NDArray[Any]]], width: int, corrected: Flags
 class Ranker:
     """Ranks targets: by their offsets, and by the gate or rescorer of the correction if it has one."""
 
-    def __init__(self, targets: Searched, query_time: QueryTime | None = None) -> None:
+    def __init__(self, targets: Targets, query_time: QueryTime | None = None) -> None:
         self.targets = targets
         # checked once, as each takes a tenth of a query
         self._switched = isinstance(query_time, Switch)
@@ -148,8 +135,8 @@ class Ranker:
         """Rank raw and corrected in one call of the index. The raw top 1 of each query decides which one counts."""
         raw, corrected = self._found(asked, k, how, 0.0, asked.strength)
         on = gate.is_on(raw.rows[:, 0])
-        alone = raw._replace(offsets=np.zeros_like(raw.offsets))
-        chosen = [np.where(on[:, np.newaxis], *pair) for pair in zip(list[Any](corrected[:4]), alone[:4], strict=True)]
+        alone: list[Any] = [raw.rows, raw.scores, raw.scores, np.float32(0)]
+        chosen = [np.where(on[:, np.newaxis], *pair) for pair in zip(list[Any](corrected), alone, strict=False)]
         return Ranked._make([*chosen, on, 0.0])
 
     def _rescored(self, rescorer: Rescorer, asked: Question, k: int, how: How, wanted: int) -> Ranked:

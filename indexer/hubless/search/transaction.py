@@ -17,7 +17,7 @@ from hubless.search.collection import Collection, open_collection
 from hubless.search.parts import Parts, traits_of
 from hubless.search.segments.memory import NewTargets
 from hubless.search.segments.targets import Targets
-from hubless.search.writes import KINDS, Put, Remove, Write
+from hubless.search.writes import KINDS, Put, Write
 from hubless.store.catalog import Catalog
 from hubless.store.log import Log
 from hubless.vectors.arrays import I64
@@ -192,23 +192,26 @@ class Transaction:
 
     def _changed(self, targets: Targets) -> Targets:
         """The targets after the waiting writes. What comes of them in the end is done once."""
-        last: dict[str | int, tuple[int, int] | None] = {}  # of each id: which write put it last, and in which row
-        for number, (_, _, write) in enumerate(self._waiting):
-            for row, wanted in enumerate(write.ids.to_pylist()):
+        last: dict[str | int, int] = {}  # of each id the row of all that is put; −1 if it goes in the end
+        puts = []
+        stamps = [np.empty((2, 0), np.int64)]
+        count = 0
+        for seq, rank, write in self._waiting:
+            for row, wanted in enumerate(write.ids.to_pylist(), count):
                 last.pop(wanted, None)  # so that it stands in the order of the last writes
-                last[wanted] = None if isinstance(write, Remove) else (number, row)
+                last[wanted] = row if isinstance(write, Put) else -1
+            if isinstance(write, Put):
+                puts.append(write)
+                stamps.append(np.stack([np.full(len(write.ids), seq), rank + np.arange(len(write.ids))]))
+                count += len(write.ids)
         known = self._looked_up(list(last))
         targets = targets.without(np.array([row for each in last if (row := known[each]) >= 0], np.int64))
-        puts = []
-        stamps = []
-        for number, (seq, rank, write) in enumerate(self._waiting):
-            if isinstance(write, Put):
-                rows = np.array([place[1] for place in last.values() if place and place[0] == number], np.int64)
-                puts += [write if len(rows) == len(write.ids) else write.taken(rows)] if len(rows) else []
-                stamps.append(np.stack([np.full(len(rows), seq), rank + rows]))
-        return (
-            targets.with_more(self._new_targets(Put.joined(puts), np.concatenate(stamps, axis=1))) if puts else targets
-        )
+        rows = np.array([row for row in last.values() if row >= 0], np.int64)
+        if not len(rows):
+            return targets
+        put = Put.joined(puts)
+        put = put if len(rows) == count else put.taken(rows)
+        return targets.with_more(self._new_targets(put, np.concatenate(stamps, axis=1)[:, rows]))
 
     def _new_targets(self, put: Put, stamps: I64) -> NewTargets:
         manifest = self._base.manifest

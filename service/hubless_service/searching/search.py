@@ -15,7 +15,7 @@ import hubless
 from hubless.errors import EngineError, InputError, PointNotFound
 from hubless.filters import Filter
 from hubless.knn.exhaustive import openmp_threads
-from hubless.search.matches import Matches
+from hubless.search.segments.matches import Matches
 from hubless_service.http.requests import LikeTarget, Query
 from hubless_service.http.responses import NOTHING_BESIDE, FoundHits, StoredTargets, read_beside, stored_targets
 from hubless_service.http.trace import Trace, unless_gone

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hubless import measures
 from hubless.builder.banks.bank_split import BankSplit
 from hubless.builder.banks.default_strength import upheaval
+from hubless.builder.indexing import in_segments
 from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
 from hubless.corrections import Correction, FittedCorrection, QueryTime
 from hubless.corrections.alone import StandingAlone, find_alone
@@ -28,7 +29,7 @@ from hubless.knn.augment import centre
 from hubless.knn.base import Found
 from hubless.measures.chance import Chance
 from hubless.progress import Advance, Steps
-from hubless.search.engines.scanned import ScannedTargets
+from hubless.search.engines.scanned import ScannedVectors
 from hubless.search.ranker import Question, Ranker
 from hubless.store.bundle import Hubness, Measured
 from hubless.vectors.arrays import F32, F64, I64
@@ -206,7 +207,8 @@ class HubnessCounts:
     def of(cls, corrected: CorrectedTargets, queries: F32, found: tuple[I64, I64]) -> "HubnessCounts":
         """Count the answers, `found` raw and with the offsets, or by the gate or rescorer of the correction."""
         raw, rows = found
-        ranker = Ranker(ScannedTargets(corrected.targets, corrected.offsets), corrected.query_time)
+        scanned = ScannedVectors(corrected.targets, corrected.offsets)
+        ranker = Ranker(in_segments([scanned], corrected.offsets), corrected.query_time)
         if not ranker.is_folded:
             if ranker.is_slow:
                 every = -(-len(queries) // MOST_RESCORED)

@@ -31,8 +31,8 @@ class Kind(Protocol):
         """Raise `InputError` for an unknown search parameter or a wrong value."""
 
 
-class Findable(Protocol):
-    """Vectors that queries find by their products, with offsets folded in."""
+class VectorIndex(Protocol):
+    """The vectors of a segment, with offsets folded in: those of its first rows, in their order."""
 
     def __len__(self) -> int: ...
 
@@ -54,10 +54,6 @@ class Findable(Protocol):
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         """The stored vectors of some rows, (r, d); 0 for targets that have none."""
-
-
-class VectorIndex(Findable, Protocol):
-    """The vectors of a segment: those of its first rows, in their order."""
 
     def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         """The k best rows for augmented queries, of all or of some: scores (m, k) and rows (m, k), best first."""
@@ -83,6 +79,12 @@ class Exact:
     @property
     def compares_all(self) -> bool:
         return True
+
+    def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
+        return False
+
+    def walks(self, only: Bitmap | None) -> bool:
+        return False
 
 
 def check_scores(scores: F32, rows: I64) -> None:

@@ -121,12 +121,6 @@ class MemoryIndex(Exact):
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         return np.ascontiguousarray(self.folded[rows, : self.dim])
 
-    def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
-        return False
-
-    def walks(self, only: Bitmap | None) -> bool:
-        return False
-
     def _best(self, augmented: F32, k: int, only: Bitmap | None) -> Found:
         folded = self.folded
         if only is None or only.count <= _FEW * len(folded):

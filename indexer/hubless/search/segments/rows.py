@@ -143,14 +143,8 @@ class Rows:
         """N_10 (2, n) of the build, raw and corrected, −1 for targets that came later; None where it is not stored."""
         if all(view.segment.occurrence is None for view in self.views):
             return None
-        found = np.full((2, len(self)), -1, np.int32)
-        start = 0
-        for view in self.views:
-            known = view.segment.occurrence
-            if known is not None:
-                found[:, start : start + len(view)] = known if not len(view.gone) else known[:, view.left]
-            start += len(view)
-        return found
+        found = self.gathered(np.arange(len(self)), _occurrence, np.empty((0, 2), np.int32))
+        return np.ascontiguousarray(found.T, np.int32)
 
     def stamped(self, rows: I64) -> I64:
         """Return the stamp of each of some rows, (2, r)."""
@@ -192,3 +186,8 @@ def _vectors(segment: Segment, rows: I64) -> F32:
     if there.any():
         found[there] = segment.index.vectors(rows[there])
     return found
+
+
+def _occurrence(segment: Segment, rows: I64) -> NDArray[np.integer[Any]]:
+    known = segment.occurrence
+    return np.full((len(rows), 2), -1) if known is None else known[:, rows].T

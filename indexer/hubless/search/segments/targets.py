@@ -11,8 +11,8 @@ from hubless.kernels.forks import cached_property
 from hubless.knn.base import Found
 from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
-from hubless.search.matches import Matches, MatchesCache
 from hubless.search.segments.contents import TargetIds, TargetPayload
+from hubless.search.segments.matches import Matches, MatchesCache
 from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
 from hubless.search.segments.rows import Rows
 from hubless.search.segments.scope import Place, Scope
@@ -119,8 +119,16 @@ class Targets(Rows):
         """Return what a search looks through, for all or for the matches."""
         return self._all if matches is None else matches.scope
 
+    @cached_property
+    def known(self) -> MatchesCache:
+        """What recent filters matched."""
+        return MatchesCache(self.bitmaps.room)
+
     def matches(self, filter: Masks) -> Matches:
         """Return the targets that meet a filter."""
+        return self.known.of(filter.key, partial(self._matches, filter))
+
+    def _matches(self, filter: Masks) -> Matches:
         found = []
         for view in self.views:
             work = partial(_matched, payload_of(view.segment), filter)
