@@ -8,7 +8,7 @@
 - background: 12 % new targets; queries over one connection while the service merges or compacts them.
 - job: 1 % of the targets comes in a file of its own, or changes in an old file.
 - pull: a reader that has the version before, and one that has nothing.
-- calls: functions of hubless that one written point calls, and the files that they are in.
+- calls: functions of hubless that a query, a written point and a build call, and the files that they are in.
 """
 
 import argparse
@@ -483,36 +483,54 @@ def part_calls(folder, given):
     dim = 64
     counted = Counter()
     recording = [False]
-    fewest = None
 
     def profile(frame, event, argument):
         path = frame.f_code.co_filename
         if recording[0] and event == "call" and ("/hubless/" in path or "/hubless_service/" in path):
-            counted[threading.current_thread().name.partition("_")[0], path] += 1
+            counted[path] += 1
 
+    def fewest(work, arguments):
+        """Return the calls of a file of the quietest run: what other threads do meanwhile is no part of the work."""
+        found = []
+        for argument in arguments:
+            sleep(POLL)  # what the run before has woken is over
+            counted.clear()
+            recording[0] = True
+            work(argument)
+            recording[0] = False
+            found.append(counted.copy())
+        return min(found, key=Counter.total)
+
+    queries = clustered(20, dim, 5, LEAN).tolist()
     with copied(built(folder, 1000, dim, "flat")) as catalog:
         threading.setprofile(profile)
+        sys.setprofile(profile)
         try:
             with serving_catalog(catalog, hubness=False, merge_at=0) as base, httpx.Client(timeout=60) as client:
-                threading.setprofile(None)
                 url = f"{base}/v1/collections/{NAME}"
-                for number, vector in enumerate(clustered(20, dim, 5).tolist()):
-                    point = {"id": 5000 + number, "vector": vector}
-                    sleep(POLL)  # what the write before has woken is over
-                    counted.clear()
-                    recording[0] = True
-                    client.put(f"{url}/points", json={"points": [point]}).raise_for_status()
-                    recording[0] = False
-                    # what other threads do meanwhile is no part of the write
-                    if fewest is None or counted.total() < fewest.total():
-                        fewest = counted.copy()
+
+                def write(vector):
+                    body = {"points": [{"id": 5000, "vector": vector}]}
+                    client.put(f"{url}/points", json=body).raise_for_status()
+
+                def ask(vector):
+                    client.post(f"{url}/query", json={"vector": vector}).raise_for_status()
+
+                found = {"query over HTTP": fewest(ask, queries), "point written over HTTP": fewest(write, queries)}
+            opened = hubless.open(catalog, NAME)
+            found["query of the library"] = fewest(lambda vector: opened.query(np.array(vector, np.float32)), queries)
+            few, bank = clustered(300, 32, 1), clustered(100, 32, 2, LEAN)
+            for correction in ("csls", "auto"):
+                build = partial(
+                    hubless.build, catalog, targets=few, query_bank=bank, correction=correction, progress=False
+                )
+                found[f"build of 300 × 32 with {correction}"] = fewest(build, ["first", "second", "third"])
         finally:
             threading.setprofile(None)
-    for what, which in (("over HTTP", None), ("in the thread that writes", "write")):
-        paths = {path for (thread, path) in fewest if which in (None, thread)}
-        calls = sum(many for (thread, _), many in fewest.items() if which in (None, thread))
-        yield f"one written point, {what}: calls", calls
-        yield f"one written point, {what}: files", len(paths)
+            sys.setprofile(None)
+    for what, calls in found.items():
+        yield f"one {what}: calls", calls.total()
+        yield f"one {what}: files", len(calls)
 
 
 PARTS = {
