@@ -92,9 +92,10 @@ def check(view, model):
 def test_score_that_leaves_float32_is_refused_where_others_are_hidden():
     vectors = np.zeros((8, DIM), np.float32)
     vectors[:, 0] = [1, 2, -9, 1, 1, 1, 1, 1]
-    index = nothing().with_more(replace(new(LETTERS, 0), vectors=vectors)).index
+    targets = Targets.of([nothing()], DIM).with_more(replace(new(LETTERS, 0), vectors=vectors))
+    matches = targets.matching([Bitmap(np.empty(0, np.bool_)), Bitmap(np.arange(8) > 0)])
     with np.errstate(over="ignore"), pytest.raises(NotFinite):
-        index.find(folded_queries(np.array([[1e38, 0, 0, 0]], np.float32), 0.0), 2, None, Bitmap(np.arange(8) > 0))
+        targets.find(folded_queries(np.array([[1e38, 0, 0, 0]], np.float32), 0.0), 2, None, matches)
 
 
 def test_rank_after_a_write_is_above_those_that_follow_it():

@@ -356,21 +356,15 @@ def _matches(filter: Filter | Matches | Mapping[str, Any], parts: Parts) -> Matc
             others = " before a change" if total == count else ""
             raise InputError("filter", f"matches among the {count} targets", f"among {total}{others}")
         return filter
-    parsed = filter if isinstance(filter, Filter) else filter_of(parts, filter)
-    if parts.payload is None:
-        raise _no_payload(parts, "filter")
-    return parts.targets.matches(parsed)
+    return parts.targets.matches(filter_of(parts, filter))
 
 
-def filter_of(parts: Parts, document: Mapping[str, Any], name: str = "filter") -> Filter:
+def filter_of(parts: Parts, filter: Filter | Mapping[str, Any], name: str = "filter") -> Filter:
     """Return a filter from its JSON, which errors call `name`, checked against the payload's columns."""
     if parts.payload is None:
-        raise _no_payload(parts, name)
-    return parse_filter(document, parts.payload.schema, FILTER_LIMITS, name)
-
-
-def _no_payload(parts: Parts, name: str) -> InputError:
-    return InputError(name, f"none, as collection {parts.manifest.collection!r} has no payload", "a filter")
+        none = f"none, as collection {parts.manifest.collection!r} has no payload"
+        raise InputError(name, none, "a filter")
+    return filter if isinstance(filter, Filter) else parse_filter(filter, parts.payload.schema, FILTER_LIMITS, name)
 
 
 def _least_confidence(

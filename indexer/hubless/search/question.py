@@ -37,7 +37,7 @@ def answered(
     most = ranker.room(asked)
     if selection is None:
         # always so deep, so that no ranking depends on the model of confidence
-        ranked = ranker.rank(asked, min(stop, most), DEPTH)
+        ranked = ranker.rank(asked, min(stop, most), min(DEPTH, most))
         best = ranker.folded_scores(ranked, strength)
     else:
         ranked, best = selection.choose(asked, min(stop, most), most)
@@ -49,8 +49,7 @@ def answered(
             for line, before in zip(ranked.rows, raw.rows, strict=True)
         ]
     near = ranked.similarities[:, :1]
-    if skip or ranked.rows.shape[1] > limit:
-        ranked = ranked.part(skip, stop)
+    ranked = ranked.part(skip, stop)
     rows = ranked.rows.ravel()
     counts = [ranked.rows.shape[1]] * len(ranked.rows)
     if selection is not None:  # a line with fewer groups than others ends in rows of −1

@@ -93,7 +93,7 @@ class Ranker:
     def rank(self, asked: Question, k: int, depth: int = 0) -> Ranked:
         """The best k targets of each query. k is at most `room`, and 0 only if that is 0.
 
-        Gives more than k, up to `depth`, if no further targets have to be scored for that.
+        Gives more than k, up to a `depth` within the room, if no further targets have to be scored for that.
         """
         how, wanted = self._how(asked.parameters) if asked.parameters else self._usual
         off = np.zeros(len(asked.queries), np.bool_) if self._switched else None
@@ -103,8 +103,7 @@ class Ranker:
         corrects = asked.strength != 0
         if self._rescorer is not None and corrects:
             depth = min(depth, wanted)
-        if k < depth:
-            k = min(depth, self.room(asked))
+        k = max(k, depth)
         if corrects and self._gate is not None:
             return self._gated(self._gate, asked, k, how)
         if corrects and self._rescorer is not None:
@@ -170,19 +169,18 @@ class Ranker:
 
     def _found(self, asked: Question, k: int, how: How, *strengths: float) -> list[Ranked]:
         """Return the best k by the folded offsets at each strength, in one call of the index."""
-        matches = asked.matches
-        folded = [folded_queries(asked.queries, each) for each in strengths]
-        augmented = folded[0] if len(folded) == 1 else np.concatenate(folded)
+        scope = self.targets.scope(asked.matches)
+        augmented = np.concatenate([*map(partial(folded_queries, asked.queries), strengths)])
         if asked.own is None:
-            scores, rows = self.targets.find(augmented, k, how, matches)
+            scores, rows = scope.find(augmented, k, how)
         else:
-            scores, rows = self.targets.find(augmented, min(k + 1, self.targets.room(matches)), how, matches)
+            scores, rows = scope.find(augmented, min(k + 1, scope.room), how)
             if rows.shape[1] > k:  # else no query's own target matches
                 others = rows != np.tile(asked.own, len(strengths))[:, np.newaxis]
                 others[others.all(axis=1), -1] = False
-                scores, rows = scores[others].reshape(-1, k), rows[others].reshape(-1, k)
+                scores, rows = scores[others], rows[others]
+        shape = len(strengths), len(asked.queries), k
+        scores, rows = scores.reshape(shape), rows.reshape(shape)
         offsets = self.targets.offsets(rows)
-        if len(folded) == 1:
-            return [Ranked(rows, scores, scores + np.float32(strengths[0]) * offsets, offsets)]
-        parts = zip(*(np.split(each, len(strengths)) for each in (rows, scores, offsets)), strengths, strict=True)
-        return [Ranked(row, score, score + np.float32(each) * offset, offset) for row, score, offset, each in parts]
+        similarities = scores + np.array(strengths, np.float32)[:, np.newaxis, np.newaxis] * offsets
+        return [Ranked(*each) for each in zip(rows, scores, similarities, offsets, strict=True)]

@@ -44,7 +44,7 @@ class Selection(NamedTuple):
         left = np.arange(queries)
         while len(left):
             for some in np.array_split(left, 1 + len(left) * depth // _RANKED):
-                ranked = ranker.rank(asked.of(some), depth, DEPTH)
+                ranked = ranker.rank(asked.of(some), depth, min(DEPTH, most))
                 scores = ranker.folded_scores(ranked, asked.strength)
                 rescoring += ranked.rescoring
                 if ranked.corrected is not None:

@@ -6,11 +6,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.errors import NotFinite
 from hubless.knn import INDEXES
 from hubless.knn.base import Found, IndexType, Precision
 from hubless.search.bitmap import Bitmap
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import F32
 
 How: TypeAlias = Mapping[str, Any] | None
 """Search parameters of the index; None compares with every target, where `compares_all`."""
@@ -85,9 +84,3 @@ class Exact:
 
     def walks(self, only: Bitmap | None) -> bool:
         return False
-
-
-def check_scores(scores: F32, rows: I64) -> None:
-    """Raise `NotFinite` where a search found too few rows, as Faiss passes over infinite products, or such a score."""
-    if rows.min(initial=0) < 0 or not np.isfinite(scores).all():
-        raise NotFinite("vector", "numbers whose products with the targets fit float32", "larger ones")

@@ -9,7 +9,7 @@ from hubless.kernels.reductions import top_k
 from hubless.knn.augment import AugmentedVectors
 from hubless.knn.base import Found
 from hubless.search.bitmap import Bitmap
-from hubless.search.engines.base import Exact, How, check_scores
+from hubless.search.engines.base import Exact, How
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource
 
@@ -29,9 +29,7 @@ class ScannedVectors(Exact):
         return self.source.shape[1]
 
     def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
-        scores, rows = top_k(augmented, AugmentedVectors(self.source, self.offsets), k)
-        check_scores(scores, rows)
-        return scores, rows
+        return top_k(augmented, AugmentedVectors(self.source, self.offsets), k)
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         return self.source.take(np.asarray(rows, np.int64))

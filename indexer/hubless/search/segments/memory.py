@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hubless.knn.augment import augmented_dim, folded_targets
 from hubless.knn.base import Found
 from hubless.search.bitmap import Bitmap
-from hubless.search.engines.base import Exact, How, check_scores
+from hubless.search.engines.base import Exact, How
 from hubless.search.segments.segment import NO_ROWS, Segment, SegmentView
 from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.payload import Payload
@@ -113,15 +113,10 @@ class MemoryIndex(Exact):
     def __len__(self) -> int:
         return len(self.folded)
 
-    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
-        scores, rows = self._best(augmented, k, only)
-        check_scores(scores, rows)
-        return scores, rows
-
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         return np.ascontiguousarray(self.folded[rows, : self.dim])
 
-    def _best(self, augmented: F32, k: int, only: Bitmap | None) -> Found:
+    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         folded = self.folded
         if only is None or only.count <= _FEW * len(folded):
             rows = None if only is None else only.rows

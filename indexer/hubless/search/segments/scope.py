@@ -6,13 +6,12 @@ anew, a pair at a time in float64. If they are close at the cut, the search goes
 """
 
 from collections.abc import Sequence
-from functools import partial
 from math import sqrt
-from typing import NamedTuple
 
 import faiss
 import numpy as np
 
+from hubless.errors import NotFinite
 from hubless.kernels.reductions import merged
 from hubless.knn.base import Found
 from hubless.knn.exhaustive import in_turn
@@ -34,16 +33,21 @@ _HITS = 2**20
 """Hits of some queries that are asked for at once, or they would fill the memory."""
 
 
-class Place(NamedTuple):
-    """An index that is searched, of all segments: where its first row is, and what is searched in it; None for all."""
+class Place:
+    """An index that is searched: its first row is in `start` of all segments. `only` some of it; None for all."""
 
-    vectors: VectorIndex
-    start: int
-    only: Bitmap | None
+    def __init__(self, vectors: VectorIndex, start: int, only: Bitmap | None) -> None:
+        self.vectors = vectors
+        self.start = start
+        self.only = only
+        self.room = len(vectors) if only is None else only.count
 
-    @property
-    def room(self) -> int:
-        return len(self.vectors) if self.only is None else self.only.count
+    def find(self, augmented: F32, k: int, how: How) -> Found:
+        scores, rows = self.vectors.find(augmented, min(k, self.room), how, self.only)
+        # Faiss passes over infinite products, and so finds too few
+        if rows.min(initial=0) < 0 or not np.isfinite(scores).all():
+            raise NotFinite("vector", "numbers whose products with the targets fit float32", "larger ones")
+        return scores, rows + self.start if self.start else rows
 
 
 class Scope:
@@ -97,7 +101,7 @@ class Scope:
         # more queries than that keep the threads busy in each segment
         few = len(places) > 1 and len(augmented) < min(faiss.omp_get_max_threads(), len(self._large))
         work = in_turn if few and not self._shares(exact=how is None) else map
-        scores, found = merged([*work(partial(_search, augmented, k, how), places)], k)
+        scores, found = merged([*work(lambda place: place.find(augmented, k, how), places)], k)
         return scores, self._targets.numbered(found)
 
     def _shares(self, *, exact: bool) -> bool:
@@ -124,8 +128,3 @@ class Scope:
             similarities = np.vecdot(asked[:, :dim], targets.vectors(row).astype(np.float64))
             made[line, places[some]] = similarities - asked[:, dim] * targets.offsets(row)
         return made
-
-
-def _search(augmented: F32, k: int, how: How, place: Place) -> Found:
-    scores, rows = place.vectors.find(augmented, min(k, place.room), how, place.only)
-    return scores, rows + place.start if place.start else rows

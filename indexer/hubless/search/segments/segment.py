@@ -138,13 +138,10 @@ class SegmentView:
     def searched(self) -> Bitmap | None:
         """The rows that a search can find; None for all of the index."""
         count = len(self.segment.index)
-        bare = self.segment.bare[: np.searchsorted(self.segment.bare, count)]
-        gone = self.gone[: np.searchsorted(self.gone, count)]
-        if not (len(gone) or len(bare)):
+        lacking = np.concatenate([self.gone, self.segment.bare])
+        if not (lacking < count).any():
             return None
-        mask = np.ones(count, np.bool_)
-        mask[gone] = mask[bare] = False
-        return Bitmap(mask, None, gone)
+        return self.matching(Bitmap(np.ones(len(self.segment), np.bool_)))[1]
 
     def matching(self, found: Bitmap) -> tuple[Bitmap, Bitmap]:
         """Return the rows that a filter `found` and that are left, and of these the ones that a search can find."""
