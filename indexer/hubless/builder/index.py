@@ -34,8 +34,6 @@ from hubless.search.writes import Put, Remove, Write
 from hubless.store.addressed import readable
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
-from hubless.vectors.arrays import check_dim
-from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_TARGETS, Metric, check_metric
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import is_free
@@ -153,18 +151,14 @@ class Index(Collection):
         with self._changing:
             parts = self.parts
             items = as_items(vectors, "vectors")
-            given = items.vectors
-            basis = parts.basis
-            if basis is None or given.shape[1] != basis.kept:
-                check_dim(given.shape[1], self.dim, given.name)
+            given = parts.space.compared(items.vectors, OF_TARGETS, "the collection")
             schema = None if parts.payload is None else parts.payload.schema
             items, payload = _joined_rows(items, ids, payload, schema)
             largest = parts.ids.largest if parts.ids.type == "int64" else None
             named = _new_ids(items.ids, parts.ids.type, given.shape[0], -1 if largest is None else largest)
             IdTable.of(named)  # says so if one stands twice
             rows = added_payload(payload, schema, given.shape[0])
-            prepared = in_memory(as_compared(given, self.manifest.metric, basis, OF_TARGETS))
-            self._write(Put(prepared, named, rows))
+            self._write(Put(in_memory(given), named, rows))
 
     def remove(self, ids: Sequence[str | int]) -> None:
         """Remove the targets of some ids. If one of the ids is unknown, nothing is removed.

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from hubless.builder.banks.default_strength import lasting_strength
 from hubless.builder.inputs.bank_rows import QUERY_BANK
+from hubless.builder.inputs.bases import check_dims
 from hubless.builder.inputs.build_inputs import Contents, HeldContents
 from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.pipeline.calibration import told_by_labels
@@ -41,11 +42,11 @@ from hubless.store.bundle import CorrectionRecord, Manifest
 from hubless.store.catalog import Catalog, overtaken, version_at
 from hubless.store.names import check_name
 from hubless.vectors.arrays import check_dim
-from hubless.vectors.basis import check_dims
-from hubless.vectors.comparing import Metric, comparison
+from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import FREE_SCHEMA, is_free
 from hubless.vectors.readers.payload_text import TYPES
+from hubless.vectors.space import Space
 
 ID_TYPES = {"int64": pa.int64(), "string": pa.large_string()}
 MOST_DIM = 65_536
@@ -96,19 +97,20 @@ def create(
                 return False
         held = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), encoder).held(None)
         with drafting(home, collection, recipe, Silent()) as draft:
-            draft.publish(_empty(held, comparison(metric).width(dim), recipe))
+            draft.publish(_empty(held, Space(metric, dim), recipe))
     return True
 
 
-def _empty(held: HeldContents, width: int, recipe: Recipe) -> Parts:
-    """Return a collection of targets of some coordinates, without any."""
-    targets, index, canary = empty_targets(held, width)
+def _empty(held: HeldContents, space: Space, recipe: Recipe) -> Parts:
+    """Return a collection without targets."""
+    targets, index, canary = empty_targets(held, space.width)
     if recipe.keep_full:
         index = index.model_copy(update={"candidates": CANDIDATES})
     raw = CorrectionRecord(name=NONE, parameters={}, details={})
-    about: dict[str, Any] = {"metric": recipe.metric, "seed": recipe.seed, "dims": recipe.dims}
+    about: dict[str, Any] = {"seed": recipe.seed, "dims": recipe.dims}
     return Parts(
-        manifest=new_manifest(targets, None, correction=raw, index=index, notes=[WITHOUT_BANK], **about),
+        manifest=new_manifest(targets, space, correction=raw, index=index, notes=[WITHOUT_BANK], **about),
+        space=space,
         targets=targets,
         encoder=held.encoder,
         prepared=lambda: None,
@@ -305,7 +307,7 @@ def refit(
                 targets,
                 bank,
                 recipe,
-                parts.basis,
+                parts.space,
                 draft.folder,
                 clicks=clicks,
                 clicked=items,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs.bases import fit_basis
+from hubless.builder.inputs.bases import fit_space
 from hubless.builder.inputs.readings import read_source
 from hubless.builder.pipeline.carry import (
     TARGETS,
@@ -37,11 +37,11 @@ from hubless.search.transaction import Transaction
 from hubless.search.writes import Put, Remove
 from hubless.store import bundle
 from hubless.vectors.arrays import F32, check_dim
-from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import OF_QUERIES
 from hubless.vectors.files import Items
 from hubless.vectors.plain_arrow import write_arrow
 from hubless.vectors.sources import StackedVectors, in_memory, sample
+from hubless.vectors.space import Space
 
 _log = logging.getLogger("hubless.banks")
 
@@ -50,23 +50,23 @@ def next_parts(plan: JobPlan, before: Parts | None, bench: Draft) -> tuple[Parts
     """Return the next version, what more there is to say of its fit, and whether the collection only grew."""
     folder = bench.folder
     encoder = _encoder(plan, before)
-    basis = _first_basis(plan) if before is None else before.basis
-    rows = job_targets(before, plan.rows, plan.job.metric, encoder, folder, basis, full=plan.full)
+    space = _first_space(plan) if before is None else before.space
+    rows = job_targets(before, plan.rows, space, encoder, folder, full=plan.full)
     write_arrow(plan.rows.table, folder / bundle.SOURCES)
     if not rows.count_with_vector:
         raise InputError(TARGETS, "at least one target", "none")
     if plan.refit or before is None:
-        made, why = _fit(plan, rows, bench, basis)
+        made, why = _fit(plan, rows, bench, space)
         if before is not None:
             made = replace(made, manifest=made.manifest.model_copy(update={"version": before.manifest.version}))
         return replace(made, seq=plan.seq), why, False
     if grown := _grown(plan, rows, encoder):
         made = as_flushed(grown)
         if plan.job.gates.hubness is not None or plan.job.gates.recall is not None:
-            again = measured_again(grown, _measuring(plan, basis), bench.steps)
+            again = measured_again(grown, _measuring(plan, space), bench.steps)
             made = replace(made, manifest=made.manifest.model_copy(update={"measured": again}))
     else:  # new rows get their offsets from the correction as it was fitted
-        made = carry_over(rows, bench, measuring=_measuring(plan, basis))
+        made = carry_over(rows, bench, measuring=_measuring(plan, space))
     return _noted(plan, made), [], grown is not None
 
 
@@ -80,27 +80,26 @@ def _encoder(plan: JobPlan, before: Parts | None) -> Encoder | None:
     return encoder
 
 
-def _first_basis(plan: JobPlan) -> Basis | None:
-    puts = [] if plan.recipe.dims is None else list(plan.rows.put())
-    if not puts:
-        return None
+def _first_space(plan: JobPlan) -> Space:
+    if not (puts := list(plan.rows.put())):
+        raise InputError(TARGETS, "at least one target", "none")
     targets = StackedVectors([put.vectors for put in puts], TARGETS)
-    return fit_basis(plan.recipe, targets, open_bank(plan)[0].queries, None)
+    return fit_space(plan.recipe, targets, open_bank(plan)[0].queries, None)
 
 
-def _fit(plan: JobPlan, rows: NextTargets, bench: Draft, basis: Basis | None) -> tuple[Parts, list[str]]:
+def _fit(plan: JobPlan, rows: NextTargets, bench: Draft, space: Space) -> tuple[Parts, list[str]]:
     """Fit the correction to all rows as a first build would. Return the version, and notes on the bank."""
     job = plan.job
     folder = bench.folder
     targets = rows.vectors(folder)
-    bank, notes = open_bank(plan, targets, basis)
+    bank, notes = open_bank(plan, targets, space)
     thinned = is_thinned(plan)
     vectors = refit_vectors(
         rows,
         targets,
         bank,
         plan.recipe,
-        basis,
+        space,
         folder,
         others={name: open_vectors(name, plan) for name in ("target_bank", "live_queries") if name in plan.paths},
         clicks=None if job.clicks is None else plan.folder / job.clicks,
@@ -110,7 +109,7 @@ def _fit(plan: JobPlan, rows: NextTargets, bench: Draft, basis: Basis | None) ->
     gate = job.gates.r_at_1
     judges = None
     if gate is not None:
-        judges = labelled_pairs(gate, job.metric, plan.folder, rows.ids, targets.shape[1], basis)
+        judges = labelled_pairs(gate, space, plan.folder, rows.ids)
     held = rows.held(folder)
     made = fit_version(vectors, held, bench, bank_of_targets=job.bank_of_targets, judges=judges, hold_back=thinned)
     return made, notes
@@ -157,7 +156,7 @@ def _noted(plan: JobPlan, made: Parts) -> Parts:
     return replace(made, manifest=known.model_copy(update=fields), seq=plan.seq)
 
 
-def _measuring(plan: JobPlan, basis: Basis | None) -> F32 | None:
+def _measuring(plan: JobPlan, space: Space) -> F32 | None:
     """Return the queries that a fit on the bank would hold out; None if the bank has changed since."""
     record = plan.base.job if plan.base else None
     names = [name for name in plan.banks if name.startswith("query_bank")]
@@ -165,7 +164,7 @@ def _measuring(plan: JobPlan, basis: Basis | None) -> F32 | None:
         return None
     if is_thinned(plan):  # what is left of it depends on the targets, and they were others
         return None
-    bank, _ = read_source(open_bank(plan)[0].queries, plan.job.metric, OF_QUERIES, None, held=True, basis=basis)
+    bank, _ = read_source(open_bank(plan)[0].queries, space, OF_QUERIES, None, held=True)
     return hold_out(bank, plan.job.seed)[1]
 
 
@@ -175,5 +174,5 @@ def _bank_now(made: Parts) -> BankRecord | None:
     if known is None or queries is None:
         return known
     targets, _ = with_vectors(made.targets)
-    found = coverage(queries, in_memory(sample(targets, COVERED)), metric=made.manifest.metric)
+    found = coverage(queries, in_memory(sample(targets, COVERED)), metric=made.space.metric)
     return replace(known, coverage=None if found is None else float(f"{found:.3g}"))

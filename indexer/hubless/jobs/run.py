@@ -176,10 +176,7 @@ def _build(plan: JobPlan, steps: Steps, then: Callable[[], object]) -> Outcome:
 
 def _check_sound(parts: Parts, folder: Path) -> None:
     """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
-    made = parts.manifest
-    plain = parts.is_folded and made.target_prior is None and made.own_offsets is None and made.fit_by is None
-    problem = version_problem(parts.targets, parts.correction() if plain else None)
-    if problem is not None:
+    if (problem := version_problem(parts)) is not None:
         raise BundleDamaged(folder, f"nothing is published: {problem}")
 
 

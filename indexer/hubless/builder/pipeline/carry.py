@@ -66,7 +66,8 @@ class NextTargets:
 
     def held(self, folder: Path | None) -> HeldContents:
         """Return ids, payload and encoder as they are served."""
-        return Contents.of_table(self.ids, self.payload, self.encoder).held(folder)
+        made = Contents.of_table(self.ids, self.payload, self.encoder).held(folder)
+        return made if self.before is None else made._replace(columns=self.before.targets.columns(self.kept))
 
     @property
     def count(self) -> int:
@@ -113,7 +114,7 @@ class NextTargets:
         if self.put is None:
             return kept
         payload = None if self.payload is None else self.payload.slice(len(self.kept), self.put.shape[0])
-        columns = columns_of(self.parts.manifest.roles, payload, self.put.shape[0])
+        columns = columns_of(self.parts.manifest.roles, payload)
         advance = steps.step("computing offsets", self.put.shape[0])
         return np.concatenate([kept, self.parts.correction().offsets(self.put, advance, columns)])
 
@@ -157,7 +158,7 @@ def carry_over(rows: NextTargets, bench: Workbench, *, measuring: F32 | None = N
             fields["measured"], occurrence = placed.measured, placed.occurrence
         index, canary = placed.index, placed.canary
         made = held.fill(placed.targets, occurrence)
-        fields["dims"] = stored_dims(made, before.basis)
+        fields["dims"] = stored_dims(made, before.space)
     else:
         made, index, canary = empty_targets(held, before.targets.dim, known.index)
     return replace(
@@ -185,7 +186,7 @@ def _measuring(before: Parts, targets: VectorSource, seed: int, given: F32 | Non
     These are good enough to tune an index, and no measure of hubness.
     """
     if given is None and before.bank_sample is None and before.manifest.measured is None:
-        return bank_sample(turned_vectors(targets, before.manifest.metric), seed), False
+        return bank_sample(turned_vectors(targets, before.space.metric), seed), False
     if given is None:
         given = before.canary()["queries"] if before.bank_sample is None else before.bank_sample
     return given, True

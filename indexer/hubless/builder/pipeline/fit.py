@@ -96,6 +96,7 @@ def fit_version(
     _check_live(vectors, recipe.metric)
     fitted = _fitted(vectors, bank, bench, hold_back=hold_back)
     placed, corrected = fitted.placed, fitted.corrected
+    held = held._replace(columns=vectors.columns)
     stored = held.fill(placed.targets, placed.occurrence if vectors.bank_given else None)
     ranker = Ranker(stored, corrected.query_time)
     chosen = _strength(vectors.live_queries, ranker, bench.steps)
@@ -111,8 +112,7 @@ def fit_version(
     record, told = naming_held_back(record, held.ids.array, fitted.found.held)
     manifest = new_manifest(
         stored,
-        vectors.basis,
-        metric=recipe.metric,
+        vectors.space,
         seed=recipe.seed,
         inputs=vectors.records,
         correction=CorrectionRecord(
@@ -130,6 +130,7 @@ def fit_version(
     )
     return Parts(
         manifest=manifest,
+        space=vectors.space,
         targets=stored,
         encoder=held.encoder,
         prepared=lambda: corrected.query_time,
@@ -137,7 +138,6 @@ def fit_version(
         correction=lambda: corrected.correction,
         canary=lambda: placed.canary,
         confidence=cut,
-        basis=vectors.basis,
     )
 
 

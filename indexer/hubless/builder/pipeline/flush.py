@@ -80,6 +80,7 @@ def one_segment(targets: Targets, views: Iterable[SegmentView]) -> Segment:
         payload=None if part.payload is None else Payload(part.payload.table().unify_dictionaries().combine_chunks()),
         bare=np.flatnonzero(~part.have_vectors(rows)),
         occurrence=part.occurrence(),
+        columns=part.columns(rows),
         stamps=part.stamped(rows),
     )
 

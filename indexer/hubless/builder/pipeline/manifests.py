@@ -29,8 +29,7 @@ from hubless.store.bundle import (
     Provenance,
     SegmentRecord,
 )
-from hubless.vectors.basis import Basis
-from hubless.vectors.comparing import Metric, comparison
+from hubless.vectors.space import Space
 
 UNNAMED, UNSAVED = "index", "unsaved"
 """The collection, and the version, of what is in memory only."""
@@ -38,9 +37,8 @@ UNNAMED, UNSAVED = "index", "unsaved"
 
 def new_manifest(
     targets: Targets,
-    basis: Basis | None,
+    space: Space,
     *,
-    metric: Metric,
     correction: CorrectionRecord,
     index: IndexRecord,
     **more: Any,
@@ -48,7 +46,7 @@ def new_manifest(
     """Return the manifest of targets and a fit that no version has; the rest is for `described` to say."""
     inputs, seed = more.pop("inputs", {}), more.pop("seed")
     return Manifest(
-        **{"dims": stored_dims(targets, basis), "measured": None, **more},
+        **{"dims": stored_dims(targets, space), "measured": None, **more},
         format_version=FORMAT_VERSION,
         collection=UNNAMED,
         version=UNSAVED,
@@ -56,11 +54,11 @@ def new_manifest(
         built=UNSAVED,
         created="",
         count=len(targets),
-        dim=targets.dim - comparison(metric).lifted if basis is None else basis.dim,
+        dim=space.dim,
         id_type="int64",
         payload_columns=[],
         encoder=None,
-        metric=metric,
+        metric=space.metric,
         correction=correction,
         index=index,
         provenance=provenance(inputs, seed, correction.name),
@@ -69,12 +67,12 @@ def new_manifest(
     )
 
 
-def stored_dims(targets: Targets, basis: Basis | None) -> int | None:
+def stored_dims(targets: Targets, space: Space) -> int | None:
     """Return the dimensions of stored vectors, or of an index beside whole ones, if they are fewer than given."""
     index = targets.first.index
     if isinstance(index, FaissIndex) and index.whole is not None:
-        return index.whole.basis.kept
-    return None if basis is None else basis.kept
+        return int(index.whole.directions.shape[1])
+    return None if space.directions is None else space.stored_dim
 
 
 def provenance(inputs: Mapping[str, InputRecord], seed: int, correction: str) -> Provenance:

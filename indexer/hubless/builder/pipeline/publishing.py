@@ -13,7 +13,7 @@ import numpy as np
 
 from hubless.builder.executors import executing
 from hubless.builder.indexing import IndexOrder, IndexResult, build_index
-from hubless.builder.inputs.bases import fit_index_basis
+from hubless.builder.inputs.bases import index_directions
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.engines import InEngine, prune, reserved, tell_engine
 from hubless.builder.pipeline.manifests import UNSAVED, described
@@ -69,7 +69,7 @@ class Workbench:
         return self._indexed(order, None)
 
     def _indexed(self, order: IndexOrder, place: Callable[[int], Path] | None) -> IndexResult:
-        return build_index(order, place, self.steps, fit_index_basis(self.recipe, order.targets, order.bank))
+        return build_index(order, place, self.steps, index_directions(self.recipe, order.targets, order.bank))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.corrections.target_columns import TargetColumn, TargetColumns
 from hubless.kernels.forks import cached_property
 from hubless.search.segments.segment import Segment, SegmentView
 from hubless.search.segments.stored import StoredSegments
-from hubless.vectors.arrays import F32, I64, Flags
+from hubless.vectors.arrays import F32, F64, I64, Flags
 
 RowNumbers: TypeAlias = NDArray[np.integer]
 UNWRITTEN = 2**32
@@ -146,6 +148,12 @@ class Rows:
         found = self.gathered(np.arange(len(self)), _occurrence, np.empty((0, 2), np.int32))
         return np.ascontiguousarray(found.T, np.int32)
 
+    def columns(self, rows: I64) -> TargetColumns:
+        """Return what is kept of some rows (r,) apart from their payload; NaN for those of which nobody said it."""
+        names = {name for view in self.views for name in view.segment.columns.by_role}
+        known = {name: self.gathered(rows, partial(_numbers, name), np.empty(0)) for name in sorted(names)}
+        return TargetColumns({name: TargetColumn(values) for name, values in known.items()})
+
     def stamped(self, rows: I64) -> I64:
         """Return the stamp of each of some rows, (2, r)."""
         empty = np.empty((0, 2), np.int64)
@@ -191,3 +199,8 @@ def _vectors(segment: Segment, rows: I64) -> F32:
 def _occurrence(segment: Segment, rows: I64) -> NDArray[np.integer[Any]]:
     known = segment.occurrence
     return np.full((len(rows), 2), -1) if known is None else known[:, rows].T
+
+
+def _numbers(name: str, segment: Segment, rows: I64) -> F64:
+    known = segment.columns.by_role.get(name)
+    return np.full(len(rows), np.nan) if known is None else known.values[rows]
