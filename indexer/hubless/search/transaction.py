@@ -214,16 +214,20 @@ class Transaction:
             return targets
         put = Put.joined(puts)
         put = put if len(rows) == count else put.taken(rows)
-        return targets.with_more(self._new_targets(put, np.concatenate(stamps, axis=1)[:, rows]))
+        return targets.with_more(new_targets(self._base.parts, put, np.concatenate(stamps, axis=1)[:, rows]))
 
-    def _new_targets(self, put: Put, stamps: I64) -> NewTargets:
-        vectors = self._stored(put.vectors)
-        offsets = np.zeros(len(put.ids), np.float32)
-        if put.there.any():
-            columns = columns_of(self._base.manifest.roles, put.payload)[put.there]
-            given = ArrayVectors(put.vectors[put.there], "vectors")
-            offsets[put.there] = self._base.correction().offsets(given, columns=columns)
-        return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
+
+def new_targets(base: Parts, put: Put, stamps: I64) -> NewTargets:
+    """Return what is put to a version, with offsets from its correction as it was fitted, and stamps (2, n)."""
+    vectors = put.vectors
+    if base.manifest.index.precision == "float16":
+        vectors = base.space.halved(vectors, "vectors")
+    offsets = np.zeros(len(put.ids), np.float32)
+    if put.there.any():
+        columns = columns_of(base.manifest.roles, put.payload)[put.there]
+        given = ArrayVectors(put.vectors[put.there], "vectors")
+        offsets[put.there] = base.correction().offsets(given, columns=columns)
+    return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
 
 
 def changed_parts(base: Parts, targets: Targets, seq: int) -> Parts:

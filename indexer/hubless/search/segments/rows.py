@@ -13,6 +13,7 @@ from hubless.corrections.target_columns import TargetColumn, TargetColumns
 from hubless.kernels.forks import cached_property
 from hubless.search.segments.segment import Segment, SegmentView
 from hubless.search.segments.stored import StoredSegments
+from hubless.store.durable import now
 from hubless.vectors.arrays import F32, F64, I64, Flags
 
 RowNumbers: TypeAlias = NDArray[np.integer]
@@ -174,9 +175,13 @@ class Rows:
         return seq, rank
 
     def next_rank(self, seq: int) -> int:
-        """Return the rank of the next target that no write of the log puts, after a write. No stamp stands twice."""
+        """Return the rank of the next target that no write of the log puts, after a write. No stamp stands twice.
+
+        It is the time in microseconds, so that it stands in no version either that this one does not follow.
+        """
         ends = [view.segment.stamps_of(np.array([len(view.segment) - 1])) for view in self.views if len(view.segment)]
-        return max([UNWRITTEN, *(int(rank) + 1 for (last,), (rank,) in ends if last == seq)])
+        after = [int(rank) + 1 for (last,), (rank,) in ends if last == seq]
+        return max([UNWRITTEN, int(1e6 * now().timestamp()), *after])
 
     def row_from(self, seq: int, rank: int) -> int:
         """Return the first row that stands at a stamp or after it; the number of rows if there is none."""
