@@ -24,7 +24,6 @@ from hubless.knn.flat import FLAT_KIND
 from hubless.knn.tuning import agreement
 from hubless.progress import Steps
 from hubless.search.canaries import Canary
-from hubless.search.engines.base import StoredVectors
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.role_columns import columns_of
@@ -110,7 +109,7 @@ class NextTargets:
     def vectors(self, folder: Path | None) -> VectorSource:
         if self.put is not None and not len(self.kept):
             return self.put
-        kept = TakenVectors(StoredVectors(self.parts.targets, TARGETS), self.kept, TARGETS)
+        kept = TakenVectors(self.parts.targets, self.kept, TARGETS)
         every = StackedVectors([kept] if self.put is None else [kept, self.put], TARGETS)
         return in_file(every.blocks(block_rows(every.shape[1])), every.shape, folder, TARGETS)
 
@@ -250,7 +249,7 @@ def measured_again(now: Parts, steps: Steps) -> Measured | None:
 def with_vectors(targets: Targets) -> tuple[VectorSource, I64]:
     """Return the targets that have a vector, (p, d), and their rows."""
     rows = np.flatnonzero(targets.have_vectors(np.arange(len(targets))))
-    return TakenVectors(StoredVectors(targets, TARGETS), rows, TARGETS), rows
+    return TakenVectors(targets, rows, TARGETS), rows
 
 
 def placed_nothing(dim: int, like: IndexRecord | None = None) -> PlacedTargets:
