@@ -138,9 +138,9 @@ class Draft(Workbench):
 
 @contextmanager
 def drafting(
-    catalog: Catalog, collection: str, recipe: Recipe, steps: Steps, checkpoints: Checkpoints | None = None
+    catalog: Catalog, collection: str, recipe: Recipe, steps: Steps, kept: Path | None = None
 ) -> Iterator[Draft]:
-    """Give a draft of a new version. Nothing stays of it, unless the block publishes it."""
+    """Give a draft of a new version, with checkpoints in `kept`. Nothing else stays, unless the block publishes it."""
     with (
         catalog.staging(collection) as staged,
         storage_errors(staged.folder),
@@ -151,7 +151,7 @@ def drafting(
         yield Draft(
             recipe=recipe,
             steps=steps,
-            checkpoints=checkpoints or Checkpoints(),
+            checkpoints=Checkpoints(kept),
             staged=staged,
             engine=engine,
             executor=executor,
