@@ -300,7 +300,7 @@ def refit(
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
             roles = lasting_roles(before.roles, column, clicks=clicks is not None)
-            recipe.check_inputs(bank, roles.get("target_prior"), column, clicks=clicks)
+            recipe.check_inputs(query_bank=bank, clicks=clicks, **roles)
             held = rows.held(draft.folder)
             labels = labels_of(relevant, items, bank.queries.shape[0], rows.ids, bank_order is not None)
             targets = rows.vectors(draft.folder)

@@ -208,8 +208,6 @@ class Inputs:
         """Return the queries and extra targets that are given, and the clients of a bank that is to be thinned."""
         given, clients = {}, None
         if (raw := raw_bank(self.query_bank, targets, encoder)) is not None:
-            if self.relevant is not None:
-                raise InputError("relevant", "none for live queries or texts, of which a bank is made", "some")
             given["query_bank"], clients = raw
         for name in ("query_bank", "target_bank", "live_queries"):
             if name not in given and (vectors := getattr(self, name)) is not None:
@@ -234,8 +232,6 @@ class Inputs:
         """Return the rows of the right targets of each bank query; None without labels."""
         if self.relevant is None:
             return None
-        if self.query_bank is None:
-            raise InputError("relevant", "none without a query bank, whose right targets it has", "some")
         targets = KnownItems(items.vectors.shape[0], items.ids)
         return calibrating_rows(self.relevant, targets, known_queries(given["query_bank"]))
 
