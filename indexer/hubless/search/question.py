@@ -36,7 +36,7 @@ def answered(
     stop = skip + limit
     most = ranker.room(asked)
     if selection is None:
-        # always so deep, so that no ranking depends on the model of confidence
+        # always so deep, so that no ranking depends on whether there is a cut
         ranked = ranker.rank(asked, min(stop, most), min(DEPTH, most))
         best = ranker.folded_scores(ranked, strength)
     else:
