@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 from hubless.corrections import correction as make_correction
 from hubless.corrections.roles import group_names
 from hubless.errors import InputError, UnknownField, names_of
-from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
+from hubless.measures.labelled_pairs import FEWEST_PAIRS
 from hubless.search.collection import MOST_STRENGTH
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import Metric
