@@ -120,7 +120,7 @@ class Collection:
     @property
     def cut(self) -> Cut | None:
         """The model of confidence, which also reads scores that come from elsewhere; None without a query bank."""
-        return self.parts.confidence
+        return self.parts.cut
 
     @property
     def seq(self) -> int:
@@ -372,7 +372,7 @@ def _least_confidence(
     check_between("min_confidence", min_confidence, 0, 1)
     check_between("min_presence", min_presence, 0, 1)
     asked = {"min_confidence": min_confidence, "min_presence": min_presence, "min_accuracy": min_accuracy}
-    if (model := parts.confidence) is None:
+    if (model := parts.cut) is None:
         of = parts.manifest
         bank = f"build it with a query bank, or give it one: PUT /v1/collections/{of.collection}/bank"
         name = next(name for name, value in asked.items() if value)

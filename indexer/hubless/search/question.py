@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.measures.confidence.level import DEPTH
+from hubless.measures.labelled_answers import DEPTH
 from hubless.search.parts import Parts
 from hubless.search.ranker import Question
 from hubless.search.results import RAW_DEPTH, Explanation, Results, Rows
@@ -55,11 +55,11 @@ def answered(
     if selection is not None:  # a line with fewer groups than others ends in rows of −1
         rows, counts = rows[rows >= 0], np.count_nonzero(ranked.rows >= 0, axis=1).tolist()
     assessed = None
-    if parts.confidence is not None:
+    if parts.cut is not None:
         scores = ranked.scores
         if not ranker.is_folded:  # no hit has more than the one before, though a rescorer turned them
             scores = np.minimum.accumulate(ranker.folded_scores(ranked, strength), axis=1)
-        assessed = parts.confidence.assess(asked.queries, best, near, scores, strength)
+        assessed = parts.cut.assess(asked.queries, best, near, scores, strength)
     payload = None if take is None else _lines(take(rows), counts)
     return Results(*ranked, _lines(parts.targets.ids.ids(rows), counts), strength, explanations, payload, assessed)
 
