@@ -1,7 +1,7 @@
 """The answer to queries: the steps from their ranking to results."""
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -66,8 +66,7 @@ def answered(
 
 def _lines(values: Iterable[_Value], counts: Sequence[int]) -> list[list[_Value]]:
     """Cut the values of all queries into those of each."""
-    rest = iter(values)
-    return [[*islice(rest, count)] for count in counts]
+    return [*map(list, map(islice, repeat(iter(values)), counts))]
 
 
 def _explanations(
