@@ -90,7 +90,7 @@ def build(
         with drafting(work.catalog, collection, recipe, steps) as draft:
             with seen.unchanged():
                 # first, so that mistakes in them are found before the long work
-                held = contents.held(draft.folder)
+                held = contents(draft.folder)
                 vectors = read_vectors(opened, recipe, draft.folder)
             fit = New(vectors=vectors, held=held, bank_of_targets=bank_of_targets, strength=decided)
             made = next_version(None, fit, draft)

@@ -120,7 +120,7 @@ class Index(Collection):
         with self._changing, progress_bars(progress) as steps:
             with seen.unchanged():
                 opened, contents = given.open(recipe.metric)
-                held = contents.held(None)
+                held = contents(None)
                 vectors = read_vectors(opened, recipe)
             fit = New(vectors=vectors, held=held, bank_of_targets=bank_of_targets)
             parts = next_version(None, fit, Workbench(recipe=recipe, steps=steps))

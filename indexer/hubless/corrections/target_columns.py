@@ -49,6 +49,12 @@ class TargetColumns:
 
     by_role: Mapping[str, TargetColumn] = field(default_factory=dict)
 
+    @classmethod
+    def joined(cls, tables: "Sequence[TargetColumns]") -> "TargetColumns":
+        """Return the rows of tables of the same columns, one after another."""
+        found = {name: np.concatenate([each.by_role[name].values for each in tables]) for name in tables[0].by_role}
+        return cls({name: replace(tables[0].by_role[name], values=values) for name, values in found.items()})
+
     def __getitem__(self, rows: Any) -> "TargetColumns":
         return TargetColumns({name: column[rows] for name, column in self.by_role.items()})
 
