@@ -22,9 +22,9 @@ from hubless.corrections.supported import asked_by
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
 from hubless.encoders import Encoder, Endpoint, load_encoder
 from hubless.errors import InputError
-from hubless.measures.confidence.calibration_pairs import calibrating_rows
-from hubless.measures.confidence.cut import Cut
+from hubless.measures.labelled_pairs import calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
+from hubless.search.parts import Parts
 from hubless.store.address import storage_address
 from hubless.store.bundle import InputRecord
 from hubless.store.query_sample import holds_sample
@@ -222,7 +222,7 @@ class BuildVectors:
     columns: TargetColumns = NO_COLUMNS
     records: dict[str, InputRecord] = field(default_factory=dict)
     bank_given: bool = True
-    calibrated: Cut | None = None
+    calibrated: Parts | None = None
     files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
     clients: tuple[str, ...] | None = None
     notes: list[str] = field(default_factory=list)
