@@ -76,8 +76,8 @@ def build(
     of_recipe = of_record(IndexSettings, settings) | of_record(EngineSettings, settings)
     recipe = Recipe(metric=metric, correction=correction, offsets=settings.get("offsets"), **of_recipe)
     columns = of_record(InputSettings, settings) | {"offsets": recipe.offsets}
-    given = Inputs(targets=targets, query_bank=query_bank, **columns)
-    recipe.check_inputs(**vars(given), strength=strength)
+    given = Inputs.of(targets, query_bank, columns)
+    recipe.check_inputs(**vars(given), **given.roles, strength=strength)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
     decided = None if strength is None else DecidedStrength(value=float(strength), by="given")

@@ -314,9 +314,6 @@ def refit(
                 clicked=items,
                 roles=roles,
             )
-            if clicks is not None:
-                for each in ("target_prior", "clicks"):
-                    vectors.records.pop(each, None)
             strength = lasting_strength(before, labelled=labels is not None)
             fit = New(vectors=vectors, held=held, strength=strength, hold_back=True)
             made = next_version(parts, fit, draft)

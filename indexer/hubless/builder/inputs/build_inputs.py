@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from hubless.builder.inputs.joined import open_targets
 from hubless.builder.inputs.raw_banks import raw_bank
 from hubless.builder.inputs.stamps import InputStamps
 from hubless.builder.inputs.target_table import TargetTable
-from hubless.corrections.roles import TARGET_ROLES, NumbersLike
+from hubless.corrections.roles import TARGET_ROLES
 from hubless.corrections.supported import asked_by
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
 from hubless.encoders import Encoder, Endpoint, load_encoder
@@ -44,7 +44,7 @@ MOST_STANDING_IN = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The inputs of a build as users give them: see `hubless.build`."""
+    """The inputs of a build as users give them: see `hubless.build`. `roles` are what plays a role of targets."""
 
     targets: Vectors
     query_bank: Vectors | None
@@ -54,12 +54,17 @@ class Inputs:
     payload: PayloadLike | None = None
     payload_schema: PayloadTypes | None = None
     encoder: str | Path | Encoder | None = None
-    target_prior: NumbersLike | None = None
-    offsets: NumbersLike | None = None
-    fit_by: str | None = None
+    roles: Mapping[str, Any] = field(default_factory=dict)
     relevant: Labels | None = None
     clicks: ClicksLike | None = None
     skip_bad_rows: bool = False
+
+    @classmethod
+    def of(cls, targets: Vectors, query_bank: Vectors | None, settings: Mapping[str, Any]) -> Self:
+        """Return the inputs by the keywords of `hubless.build`."""
+        roles = {name: given for name, given in settings.items() if name in TARGET_ROLES and given is not None}
+        others = {name: given for name, given in settings.items() if name not in TARGET_ROLES}
+        return cls(targets=targets, query_bank=query_bank, roles=roles, **others)
 
     def __post_init__(self) -> None:
         for name, given in self._files.items():
@@ -77,8 +82,9 @@ class Inputs:
 
     @property
     def _files(self) -> dict[str, Any]:
-        others = ("payload_schema", "skip_bad_rows", "fit_by")
-        return {name: given for name, given in vars(self).items() if name not in others}
+        numbers = {name: given for name, given in self.roles.items() if TARGET_ROLES[name].above is not None}
+        others = ("payload_schema", "skip_bad_rows", "roles")
+        return {**{name: given for name, given in vars(self).items() if name not in others}, **numbers}
 
     def open(self, metric: Metric) -> "tuple[BuildVectors, Callable[[Path | None], TargetTable]]":
         """Open all inputs, check them against each other, and leave bad rows out if that is asked for.
@@ -93,7 +99,7 @@ class Inputs:
         given, clients = self._banks(items, encoder, metric)
         for each in given.values():
             check_dim(each.vectors.shape[1], dim, each.vectors.name, items.vectors.name)
-        columns = given_columns({name: getattr(self, name) for name in TARGET_ROLES}, items)
+        columns = given_columns(self.roles, items)
         items = replace(items, ids=to_arrow(np.arange(count)) if items.ids is None else items.ids)
         relevant = self._right_rows(items, given)
         clicks = self._clicks(items, given, clients is None)
@@ -180,7 +186,7 @@ class Inputs:
         paths |= {} if column_of_ids(self.ids) else {"ids": self.ids}
         if isinstance(self.clicks, str | Path) and Path(self.clicks).is_file():  # not a folder that a service writes
             paths["clicks"] = self.clicks
-        paths |= {name: getattr(self, name) for name, known in columns.by_role.items() if known.column is None}
+        paths |= {name: given for name, given in self.roles.items() if columns.by_role[name].column is None}
         return {
             name: files_record(files_at(split_member(at)[0]))
             for name, at in paths.items()

@@ -26,8 +26,7 @@ def given_columns(given: Mapping[str, Any], items: Items) -> TargetColumns:
 
     Raises `InputError`, `StorageError` naming the parameter that is none of these, or a value that is wrong.
     """
-    some = {name: values for name, values in given.items() if values is not None}
-    return TargetColumns({name: _given_column(TARGET_ROLES[name], values, items) for name, values in some.items()})
+    return TargetColumns({name: _given_column(TARGET_ROLES[name], values, items) for name, values in given.items()})
 
 
 def _given_column(role: TargetRole, given: Any, items: Items) -> TargetColumn:

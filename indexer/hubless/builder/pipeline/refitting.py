@@ -62,6 +62,8 @@ def refit_vectors(
         known = KnownItems(count, rows.ids.slice(0, count))
         sources["clicked"], more["clicks"] = open_clicks(clicks, clicked, known)
     records = dict(rows.parts.manifest.provenance.inputs) if rows.before else {}
+    for chosen in () if clicks is None else ("clicks", PRIOR.parameter):
+        records.pop(chosen, None)
     for name, source in sources.items():
         given = space.of_compared if name == "query_bank" and bank.compared else space
         held = name in ("query_bank", "clicked")
@@ -172,7 +174,7 @@ def prior_of_offsets(correction: CentredCorrection, targets: VectorSource, offse
     Raises `InputError` if the prior adds nothing to any, as nothing was corrected.
     """
     fitted: Any = correction.fitted
-    of_fold = float(fitted.of_prior(np.array([np.e * usual]))[0])
+    of_fold = float(fitted.of_number(np.array([np.e * usual]))[0])
     if not of_fold:
         raise InputError("collection", "one whose target prior shows in its offsets; build it again", "another")
     told = offsets + correction.constant
