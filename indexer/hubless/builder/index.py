@@ -116,13 +116,13 @@ class Index(Collection):
         if columns.setdefault("offsets", None) is None:
             columns["offsets"] = self._recipe.offsets
         recipe = self._recipe = replace(self._recipe.in_process(), offsets=columns["offsets"])
-        given = Inputs(targets=targets, query_bank=query_bank, **columns)
-        recipe.check_inputs(**vars(given))
+        given = Inputs.of(targets, query_bank, columns)
+        recipe.check_inputs(**vars(given), **given.roles)
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps:
             with seen.unchanged():
                 opened, contents = given.open(recipe.metric)
-                held = contents.held(None)
+                held = contents(None)
                 vectors = read_vectors(opened, recipe)
             fit = New(vectors=vectors, held=held, bank_of_targets=bank_of_targets)
             parts = next_version(None, Workbench(recipe=recipe, steps=steps), fit=fit)

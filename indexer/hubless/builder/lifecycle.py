@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from hubless.builder.banks.default_strength import lasting_strength
-from hubless.builder.inputs.bank_rows import QUERY_BANK
+from hubless.builder.inputs.bank_table import QUERY_BANK
 from hubless.builder.inputs.bases import check_dims
-from hubless.builder.inputs.build_inputs import Contents, HeldContents
 from hubless.builder.inputs.clicks import ClicksLike
+from hubless.builder.inputs.target_table import TargetTable
 from hubless.builder.pipeline.calibration import told_by_labels
 from hubless.builder.pipeline.compaction import caught_up, needs_training
 from hubless.builder.pipeline.fit import New
@@ -95,13 +95,13 @@ def create(
                 if encoder is not None:
                     _give_encoder(home, collection, encoder)
                 return False
-        held = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), encoder).held(None)
+        held = TargetTable.of(pa.array([], ID_TYPES[id_type]), schema.empty_table(), encoder, None)
         with drafting(home, collection, recipe, Silent()) as draft:
             draft.publish(_empty(held, Space(metric, dim), recipe))
     return True
 
 
-def _empty(held: HeldContents, space: Space, recipe: Recipe) -> Parts:
+def _empty(held: TargetTable, space: Space, recipe: Recipe) -> Parts:
     """Return a collection without targets."""
     placed = placed_nothing(space.width)
     manifest = new_manifest(
@@ -298,11 +298,10 @@ def refit(
         items = None if query_bank is None else as_items(query_bank, QUERY_BANK)
         rows = NextTargets.of(parts)
         with drafting(home, name, recipe, steps) as draft:
-            column = before.fit_by if fit_by is None else fit_by or None
-            bank = refit_bank(parts, items, column, clients, append=append)
+            roles = lasting_roles(before.roles, fit_by, clicks=clicks is not None)
+            bank = refit_bank(parts, items, roles, clients, append=append)
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
-            roles = lasting_roles(before.roles, column, clicks=clicks is not None)
             recipe.check_inputs(query_bank=bank, clicks=clicks, **roles)
             held = rows.held(draft.folder)
             labels = labels_of(relevant, items, bank.queries.shape[0], rows.ids, bank_order is not None)
@@ -310,18 +309,14 @@ def refit(
             vectors = refit_vectors(
                 rows,
                 targets,
-                bank,
+                replace(bank, relevant=labels),
                 recipe,
                 parts.space,
                 draft.folder,
                 clicks=clicks,
                 clicked=items,
                 roles=roles,
-                relevant=labels,
             )
-            if clicks is not None:
-                for each in ("target_prior", "clicks"):
-                    vectors.records.pop(each, None)
             strength = lasting_strength(before, labelled=labels is not None)
             fit = New(vectors=vectors, held=held, strength=strength, hold_back=True)
             made = next_version(parts, draft, fit=fit)

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.indexing import in_segments
-from hubless.builder.inputs.build_inputs import Contents, HeldContents
 from hubless.builder.inputs.readings import in_file
+from hubless.builder.inputs.target_table import TargetTable
 from hubless.builder.pipeline.fit import New, PlacedTargets, fit_version, index_version
 from hubless.builder.pipeline.flush import as_flushed
 from hubless.builder.pipeline.manifests import UNSAVED
@@ -70,10 +70,10 @@ class NextTargets:
             ids, payload = ids.take(order), payload and payload.take(order)
         return cls(parts, kept, bare, None, ids, payload, parts.encoder)
 
-    def held(self, folder: Path | None) -> HeldContents:
+    def held(self, folder: Path | None) -> TargetTable:
         """Return ids, payload and encoder as they are served."""
-        made = Contents.of_table(self.ids, self.payload, self.encoder).held(folder)
-        return made if self.before is None else made._replace(columns=self.before.targets.columns(self.kept))
+        made = TargetTable.of(self.ids, self.payload, self.encoder, folder)
+        return made if self.before is None else replace(made, columns=self.before.targets.columns(self.kept))
 
     @property
     def count(self) -> int:
