@@ -93,7 +93,7 @@ def build(
                 held = contents(draft.folder)
                 vectors = read_vectors(opened, recipe, draft.folder)
             fit = New(vectors=vectors, held=held, bank_of_targets=bank_of_targets, strength=decided)
-            made = next_version(None, fit, draft)
+            made = next_version(None, draft, fit=fit)
             steps.step("writing")
             return draft.publish(replace(made, seq=seq), work.publish)
 

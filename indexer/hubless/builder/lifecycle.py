@@ -17,8 +17,8 @@ from hubless.builder.pipeline.calibration import told_by_labels
 from hubless.builder.pipeline.compaction import Trained, needs_training
 from hubless.builder.pipeline.fit import New
 from hubless.builder.pipeline.manifests import new_manifest, other_numbers, provenance
-from hubless.builder.pipeline.next_version import NextTargets, current_parts, keep_fit, next_version, placed_nothing
-from hubless.builder.pipeline.publishing import changing, drafting
+from hubless.builder.pipeline.next_version import NextTargets, keep_fit, next_version, placed_nothing
+from hubless.builder.pipeline.publishing import changing, current_parts, drafting
 from hubless.builder.pipeline.refitting import labels_of, lasting_roles, refit_bank, refit_vectors
 from hubless.builder.recipe import Recipe, recipe_of
 from hubless.corrections import is_given
@@ -105,16 +105,19 @@ def create(
 def _empty(held: TargetTable, space: Space, recipe: Recipe) -> Parts:
     """Return a collection without targets."""
     placed = placed_nothing(space.width)
-    index = placed.index
-    if recipe.keep_full:
-        index = index.model_copy(update={"candidates": CANDIDATES})
-    raw = CorrectionRecord(name=NONE, parameters={}, details={})
-    targets = held.fill(placed.targets, None)
-    about: dict[str, Any] = {"provenance": provenance({}, recipe.seed), "dims": recipe.dims}
+    manifest = new_manifest(
+        space,
+        provenance=provenance({}, recipe.seed),
+        correction=CorrectionRecord(name=NONE, parameters={}, details={}),
+        index=placed.index.model_copy(update={"candidates": CANDIDATES if recipe.keep_full else None}),
+        measured=None,
+        dims=recipe.dims,
+        notes=[WITHOUT_BANK],
+    )
     return Parts(
-        manifest=new_manifest(targets, space, correction=raw, index=index, notes=[WITHOUT_BANK], **about),
+        manifest=manifest,
         space=space,
-        targets=targets,
+        targets=held.fill(placed.targets, None),
         encoder=held.encoder,
         prepared=lambda: None,
         bank_sample=None,
@@ -317,7 +320,7 @@ def refit(
             )
             strength = lasting_strength(before, labelled=labels is not None)
             fit = New(vectors=vectors, held=held, strength=strength, hold_back=True)
-            made = next_version(parts, fit, draft)
+            made = next_version(parts, draft, fit=fit)
             made = made.saying(bank_order=before.bank_order if bank_order is None else bank_order)
             if clicks is None:
                 made = made.saying(target_prior=before.target_prior, clicks=before.clicks)

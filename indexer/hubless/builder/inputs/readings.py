@@ -59,12 +59,13 @@ def read_source(
     digest = hashlib.sha256()
     rows = (each for _, each in _checked(source, space, digest.update if files is None else None, side))
     made = comparison(space.metric)
-    if _is_at_hand(source) and not space.check(dim, source.name):
+    few = count <= block_rows(dim)
+    if _is_at_hand(source) and not few and not space.check(dim, source.name):
         for _ in rows:
             pass
         if made.takes_zero and not made.lifted:  # they are as they were
             read = source
-    elif held and not sharding.current():
+    elif (held or few) and not sharding.current():
         read = HeldVectors(np.concatenate(list(rows)), source.name)
     else:
         read = in_file(rows, read.shape, folder, source.name)

@@ -114,7 +114,6 @@ def fit_version(new: New, bench: Workbench) -> Parts:
     notes += [*fitted.notes, *warnings(chosen)]
     record, told = naming_held_back(record, held.ids.array, fitted.found.held)
     manifest = new_manifest(
-        stored,
         vectors.space,
         provenance=provenance(vectors.records, recipe.seed),
         correction=CorrectionRecord(
