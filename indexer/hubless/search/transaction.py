@@ -49,7 +49,7 @@ class WritableCollection:
     @property
     def is_behind(self) -> bool:
         """Return True if a later write is noted beside the log, by whichever process. Costs 4 µs."""
-        if self.log is None or (noted := self.log.noted()) <= self.current.seq:
+        if self.log is None or (noted := self.log.noted()) <= self.current.parts.seq:
             return False
         return noted != self._noted  # else it is one of writes that a power cut has taken, looked for in vain
 
@@ -134,7 +134,7 @@ class Transaction:
         self._base = base
         self._collection = collection
         self._waiting: list[tuple[int, int, Write]] = []
-        self._seq = collection.seq
+        self._seq = collection.parts.seq
         self._there: dict[str | int, bool] = {}  # whether the targets of waiting writes are there after them
         self._rows: dict[str | int, int] = {}  # those of ids that were looked up
         self._more = 0  # targets that they put
