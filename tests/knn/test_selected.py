@@ -18,7 +18,10 @@ COUNT, DIM, QUERIES = 6000, 16, 20
 
 @dataclass
 class Watched:
-    """A kind of index that counts the queries that were compared with all rows, and those with selected ones."""
+    """A kind of index that counts the queries that were compared with all rows, and those with selected ones.
+
+    Its search with parameters finds rows 0 to 4 for every other query only.
+    """
 
     kind: IndexType
     queries: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
@@ -30,6 +33,14 @@ class Watched:
     def exact(self, index, queries, k, selector=None):
         self.queries[selector is None] += len(queries)
         return self.kind.exact(index, queries, k, selector)
+
+    def narrowed(self, how, selected, count):
+        return how
+
+    def search(self, index, queries, k, how, selector):
+        scores, rows = np.zeros((len(queries), k), np.float32), np.tile(np.arange(k), (len(queries), 1))
+        rows[1::2, -1] = -1
+        return scores, rows
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +96,16 @@ def test_matches_that_lie_far_are_found_and_the_detour_is_not_taken_a_third_time
         found, _ = search_selected(watched, index, query, 10, selected)
         np.testing.assert_array_equal(found[0], np.sort(scores[mask])[::-1][:10])
         assert watched.queries == {True: min(turn, 2), False: turn}
+
+
+def test_only_queries_that_a_walk_finds_too_little_for_are_compared_with_all_selected(rows):
+    kind = INDEXES["flat"]
+    index = make_index(kind, as_source(rows[:COUNT], "targets"), 0, Silent())
+    queries = rows[COUNT:]
+    mask = np.arange(COUNT) % 2 == 0
+    selected, watched = Bitmap(mask), Watched(kind)
+    scores, found = search_selected(watched, index, queries, 5, selected, {"ef": 1})
+    assert (found[::2] == np.arange(5)).all()
+    assert mask[found[1::2]].all()
+    np.testing.assert_array_equal(scores[1::2], top_k((queries @ rows[:COUNT].T)[1::2, mask], 5)[0])
+    assert (watched.queries, selected.tried) == ({True: 0, False: QUERIES // 2}, 0)

@@ -9,35 +9,35 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter, thread_time
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import faiss
 import numpy as np
 
 from hubless.builder.shards import most_in_a_shard, shard_sizes
 from hubless.builder.trial import TRIED_FROM, TriedKind, could_win, sampled, try_on_sample
-from hubless.errors import storage_errors
 from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES
 from hubless.knn.aims import AUTO, Aims, kinds_to_try
 from hubless.knn.augment import AugmentedVectors, augmented_dim, folded_queries, pivot_of, pivoted
 from hubless.knn.base import TUNED_AT, Found, IndexType, Precision, SearchParameters
 from hubless.knn.exhaustive import openmp_threads
-from hubless.knn.index_files import add_vectors, code_bytes, read_index, training_sample, write_index
+from hubless.knn.index_files import add_vectors, code_bytes, read_index, training_sample
 from hubless.knn.training_sample import TrainingSample
 from hubless.knn.tuning import Setting, cheapest_setting, recall_curve
 from hubless.progress import Steps
+from hubless.search.canaries import stored_scores
 from hubless.search.engines.base import VectorIndex
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.engines.full import MOST_CANDIDATES, FullVectors, WholeVectors
+from hubless.search.engines.full import MOST_CANDIDATES, FullVectors, WholeIndex
+from hubless.search.engines.stored_index import write_whole
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
-from hubless.store.bundle import INDEX, AimsRecord, EngineRecord, IndexRecord, SettingRecord, TriedRecord
-from hubless.store.durable import move, sync
+from hubless.store.bundle import AimsRecord, EngineRecord, IndexRecord, SettingRecord, TriedRecord
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.comparing import COSINE, comparison
-from hubless.vectors.sources import ChangedVectors, VectorSource, block_rows, half_vectors, in_memory, rows_of, sample
+from hubless.vectors.sources import ChangedVectors, VectorSource, half_vectors, in_memory, rows_of, sample
 
 GUIDING = 2000
 """So many bank queries guide others to lists."""
@@ -83,16 +83,7 @@ def build_indexes(
 
 
 def _file_of(kind: IndexType) -> str:
-    return f"{Path(INDEX).stem}.{kind.label}"
-
-
-def write_whole(index: faiss.Index, path: Path) -> None:
-    """Write an index to a file that appears as a whole."""
-    new = path.with_name(f"{path.name}.new")
-    write_index(index, new)
-    with storage_errors(path):
-        sync(new)
-        move(new, path)
+    return f"{Path(bundle.INDEX).stem}.{kind.label}"
 
 
 @dataclass(frozen=True)
@@ -146,7 +137,7 @@ class IndexResult:
             code_bytes=self.code_bytes,
             tried=[_tried_record(each) for each in self.tried],
             notes=self.notes,
-            candidates=index.whole.candidates if isinstance(index, FaissIndex) and index.whole else None,
+            candidates=index.candidates if isinstance(index, WholeIndex) else None,
             shard_targets=order.shard_targets if self.engine is None else None,
             engine=self.engine,
         )
@@ -162,11 +153,14 @@ def in_segments(indexes: Sequence[VectorIndex], offsets: F32) -> Targets:
     return Targets.of(segments, indexes[0].dim)
 
 
+_Made: TypeAlias = FaissIndex | WholeIndex
+
+
 @dataclass(frozen=True)
 class _Candidate:
     """Indexes of one kind, of consecutive targets, with the parameters that were chosen and what they reach."""
 
-    indexes: Sequence[FaissIndex]
+    indexes: Sequence[_Made]
     curve: list[Setting]
     trial: TriedKind
 
@@ -227,11 +221,15 @@ class _Folding:
         lifted = comparison(self.order.metric).lifted
         return AugmentedVectors(rows, self.order.offsets, self.pivot if kind.pivoted else None, half, lifted)
 
-    def whole(self, kind: IndexType, start: int, stop: int) -> WholeVectors | None:
-        """Return the whole vectors of some rows, which rank the candidates of its index; None without directions."""
+    def filled(self, kind: IndexType, index: faiss.Index, stop: int) -> _Made:
+        """Return an index of rows up to `stop`, with the whole vectors of these if it has fewer dimensions."""
+        pivot = self.pivot if kind.pivoted else None
         if self.directions is None:
-            return None
-        return WholeVectors(rows_of(self.stored(kind), start, stop), self.order.offsets[start:stop], self.directions)
+            return FaissIndex(kind, index, self.order.targets.shape[1], {}, pivot)
+        narrow = FaissIndex(kind, index, self.directions.shape[1], {}, pivot)
+        start = stop - index.ntotal
+        rows = rows_of(self.stored(kind), start, stop)
+        return WholeIndex(narrow, rows, self.order.offsets[start:stop], self.directions)
 
     def samples(self, kinds: Sequence[IndexType], count: int) -> dict[_Form, TrainingSample | None]:
         """Return what kinds of index of `count` targets are trained on, by the form in which they store vectors."""
@@ -326,12 +324,8 @@ def _build(
     start = perf_counter()
     vectors = folding.vectors(kind)
     indexes = build_indexes(kind, vectors, sizes, place, sample, steps)
-    dim = folding.order.targets.shape[1]
     ends = np.cumsum([index.ntotal for index in indexes]).tolist()
-    filled = [
-        FaissIndex(kind, index, dim, {}, vectors.pivot, folding.whole(kind, end - index.ntotal, end))
-        for index, end in zip(indexes, ends, strict=True)
-    ]
+    filled = [folding.filled(kind, index, end) for index, end in zip(indexes, ends, strict=True)]
     made, curve, setting = _tuned(filled, folding.order, steps)
     trial = TriedKind(kind, vectors.shape[0], setting, perf_counter() - start, code_bytes(indexes[0]))
     return _Candidate(made, curve, trial)
@@ -359,47 +353,33 @@ def _fastest_first(built: Sequence[_Candidate], order: IndexOrder) -> list[_Cand
     return [built[number] for number in sorted(range(len(built)), key=merit)]
 
 
-def _placed(index: FaissIndex, folder: Path | None) -> FaissIndex:
+def _placed(index: _Made, folder: Path | None) -> _Made:
     """Return an index as it will be served: with its file, and that of its whole vectors, under their names."""
     if folder is not None:
-        (folder / _file_of(index.kind)).replace(folder / INDEX)
-    if (whole := index.whole) is None:
+        (folder / _file_of(index.kind)).replace(folder / bundle.INDEX)
+    if isinstance(index, FaissIndex):
         return index
-    return replace(index, whole=replace(whole, full=kept_full(whole.full, index.kind.precision, folder)))
+    path = None if folder is None else folder / bundle.FULL
+    return replace(index, full=FullVectors.kept(index.full, index.kind.precision, path))
 
 
-def kept_full(rows: VectorSource, precision: Precision, folder: Path | None) -> FullVectors:
-    """Return whole vectors (n, d) as they will be served: mapped, from a folder, or in memory."""
-    if folder is None:
-        return FullVectors(in_memory(rows).astype(precision))
-    full = folder / bundle.FULL
-    with storage_errors(full), full.open("wb") as file:
-        header = {"descr": np.dtype(precision).str, "fortran_order": False, "shape": rows.shape}
-        np.lib.format.write_array_header_1_0(file, header)
-        for block in rows.blocks(block_rows(rows.shape[1])):
-            file.write(np.ascontiguousarray(block, precision).data)
-    return FullVectors.open(full)
-
-
-def _tuned(
-    made: Sequence[FaissIndex], order: IndexOrder, steps: Steps
-) -> tuple[Sequence[FaissIndex], list[Setting], Setting]:
-    steps.step(f"tuning the {made[0].kind.label} index")
-    queries = folded_queries(order.answers.queries, 1.0)
-    exact = _scores(made, queries, order.answers.rows)
+def _tuned(made: Sequence[_Made], order: IndexOrder, steps: Steps) -> tuple[Sequence[_Made], list[Setting], Setting]:
+    kind = made[0].kind
+    steps.step(f"tuning the {kind.label} index")
+    answers = order.answers
+    exact = stored_scores(in_segments(made, order.offsets), answers.queries, answers.rows)
+    queries = folded_queries(answers.queries, 1.0)
+    ladder = kind.ladder(max(map(len, made)))
     while True:
-        curve = recall_curve(partial(_approximate, made), ladder(made), queries, exact, order.aims.recall)
+        curve = recall_curve(partial(_approximate, made), ladder, queries, exact, order.aims.recall)
         setting = cheapest_setting(curve, order.aims)
-        reached = setting.recall >= order.aims.recall
-        whole = made[0].whole
-        if reached or whole is None or whole.candidates >= MOST_CANDIDATES:
-            break
-        wider = 2 * whole.candidates
-        made = [replace(each, whole=each.whole and replace(each.whole, candidates=wider)) for each in made]
-    return [each.tuned(setting.parameters) for each in made], curve, setting
+        wider = [each.widened() for each in made if isinstance(each, WholeIndex)]
+        if setting.recall >= order.aims.recall or not wider or wider[0].candidates > MOST_CANDIDATES:
+            return [each.tuned(setting.parameters) for each in made], curve, setting
+        made = wider
 
 
-def _approximate(indexes: Sequence[FaissIndex], augmented: F32, k: int, how: SearchParameters) -> Found:
+def _approximate(indexes: Sequence[_Made], augmented: F32, k: int, how: SearchParameters) -> Found:
     found = []
     start = 0
     for index in indexes:
@@ -407,23 +387,6 @@ def _approximate(indexes: Sequence[FaissIndex], augmented: F32, k: int, how: Sea
         found.append((scores, np.where(rows < 0, rows, rows + start)))
         start += len(index)
     return merged(found, k)
-
-
-def _scores(indexes: Sequence[FaissIndex], augmented: F32, rows: I64) -> F32:
-    found = np.empty(rows.shape, np.float32)
-    start = 0
-    for index in indexes:
-        inside = (rows >= start) & (rows < start + len(index))
-        line, _ = np.nonzero(inside)
-        if len(line):
-            found[inside] = index.scores(augmented[line], rows[inside][:, np.newaxis] - start)[:, 0]
-        start += len(index)
-    return found
-
-
-def ladder(indexes: Sequence[FaissIndex]) -> list[dict[str, Any]]:
-    """Search parameters to try, from the cheapest to the most thorough. They are those of each index."""
-    return indexes[0].kind.ladder(max(map(len, indexes)))
 
 
 def _tried_record(trial: TriedKind) -> TriedRecord:

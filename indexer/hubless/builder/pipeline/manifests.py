@@ -14,7 +14,7 @@ from hubless.corrections import registered
 from hubless.encoders import Encoder
 from hubless.knn.flat import FLAT_KIND
 from hubless.measures.confidence.cut import Cut
-from hubless.search.engines.embedded import FaissIndex
+from hubless.search.engines.full import WholeIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import SegmentView
 from hubless.search.segments.targets import Targets
@@ -70,8 +70,8 @@ def new_manifest(
 def stored_dims(targets: Targets, space: Space) -> int | None:
     """Return the dimensions of stored vectors, or of an index beside whole ones, if they are fewer than given."""
     index = targets.first.index
-    if isinstance(index, FaissIndex) and index.whole is not None:
-        return int(index.whole.directions.shape[1])
+    if isinstance(index, WholeIndex):
+        return index.narrow.dim
     return None if space.directions is None else space.stored_dim
 
 

@@ -14,23 +14,18 @@ from hubless.knn.exhaustive import is_shared, rows_of_a_part, search_all, storag
 from hubless.knn.selected import is_scanned, search_selected
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How, check_scores
-from hubless.search.engines.full import WholeVectors
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import F32
 
 
 @dataclass(frozen=True, eq=False)
 class FaissIndex:
-    """Vectors in a Faiss index. `pivot` (d,) is what their offsets were folded in with; None for nothing.
-
-    With `whole` vectors beside it, the index finds candidates, which these rank.
-    """
+    """Vectors in a Faiss index. `pivot` (d,) is what their offsets were folded in with; None for nothing."""
 
     kind: IndexType
     index: faiss.Index
     dim: int
     defaults: Mapping[str, Any]
     pivot: F32 | None = None
-    whole: WholeVectors | None = None
     _shared: bool = field(init=False, repr=False)
     _storage: faiss.Index = field(init=False, repr=False)
 
@@ -53,52 +48,25 @@ class FaissIndex:
 
         Where an index finds fewer than k, all are compared.
         """
-        if self.whole is None:
-            return self._find(augmented, k, how, only)
-        if how is None:
-            scores, rows = self.whole.best(augmented, k, only)
-        else:
-            wanted = min(self.whole.wanted(k), len(self) if only is None else only.count)
-            rows = np.sort(self._find(self.whole.reduced(augmented), wanted, how, only)[1], axis=1)
-            scores = self.whole.scores(augmented, rows)
-            best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            scores, rows = np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)
-        check_scores(scores, rows)
-        return scores, rows
-
-    def _find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         augmented = self._pivoted(augmented)
         if only is not None:
-            how = None if how is None else self.kind.narrowed(how, only.count, only.total)
-        if only is None and not self.kind.known:  # a kind without parameters compares with all
+            scores, rows = search_selected(self.kind, self.index, augmented, k, only, how)
+        elif not self.kind.known:  # a kind without parameters compares with all
             scores, rows = search_all(self._storage, augmented, k, None)
         elif how is None:
-            scores, rows = self._exact(augmented, k, only)
+            scores, rows = self.kind.exact(self.index, augmented, k)
         else:
-            selector = None if only is None else only.selector
-            scores, rows = self.kind.search(self.index, augmented, k, how, selector)
-            if rows.min(initial=0) < 0:
-                # a graph or a few lists can hold fewer than k of them: compare with all to find the rest
+            scores, rows = self.kind.search(self.index, augmented, k, how)
+            if rows.min(initial=0) < 0:  # a graph or a few lists can hold fewer than k
                 missed = (rows < 0).any(axis=1)
-                scores[missed], rows[missed] = self._exact(augmented[missed], k, only)
+                scores[missed], rows[missed] = self.kind.exact(self.index, augmented[missed], k)
         check_scores(scores, rows)
         return scores, rows
 
     def approximate(self, augmented: F32, k: int, how: SearchParameters) -> Found:
-        if self.whole is not None:
-            return self.find(augmented, k, how, None)
         return self.kind.search(self.index, self._pivoted(augmented), k, how)
 
-    def scores(self, augmented: F32, rows: I64) -> F32:
-        if self.whole is not None:
-            return self.whole.scores(augmented, rows)
-        stored = self.index.reconstruct_batch(rows.ravel()).reshape(*rows.shape, self.index.d)
-        found: F32 = np.einsum("md,mkd->mk", self._pivoted(augmented), stored)
-        return found
-
     def vectors(self, rows: NDArray[np.integer]) -> F32:
-        if self.whole is not None:
-            return self.whole.full.take(np.asarray(rows, np.int64))
         stored: F32 = self.index.reconstruct_batch(np.asarray(rows, np.int64))
         return np.ascontiguousarray(stored[:, : self.dim])
 
@@ -116,8 +84,3 @@ class FaissIndex:
 
     def _pivoted(self, augmented: F32) -> F32:
         return augmented if self.pivot is None else pivoted(augmented, self.pivot)
-
-    def _exact(self, augmented: F32, k: int, only: Bitmap | None) -> Found:
-        if only is None:
-            return self.kind.exact(self.index, augmented, k)
-        return search_selected(self.kind, self.index, augmented, k, only)

@@ -4,8 +4,8 @@ The index holds the products of targets and directions, not brought to length 1:
 near that with the whole vector, and the offsets of the whole vectors serve both.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from mmap import ACCESS_READ, MADV_RANDOM, MADV_SEQUENTIAL, mmap
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.errors import BundleDamaged
+from hubless.errors import BundleDamaged, storage_errors
 from hubless.kernels.reductions import top_k
 from hubless.knn.augment import AugmentedVectors, folded_queries
-from hubless.knn.base import Found
+from hubless.knn.base import Found, IndexType, Precision, SearchParameters
 from hubless.measures.confidence.level import DEPTH
 from hubless.search.bitmap import Bitmap
+from hubless.search.engines.base import How, check_scores
+from hubless.search.engines.embedded import FaissIndex
 from hubless.store.bundle import reading
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.npy import read_header
-from hubless.vectors.sources import ArrayRows, TakenVectors, VectorSource
+from hubless.vectors.sources import ArrayRows, TakenVectors, VectorSource, block_rows, in_memory
 
 CANDIDATES, MOST_CANDIDATES = 50, 400
 """Targets that the whole vectors rank for 11 hits, as every search has, or fewer; more hits get more in proportion. A
@@ -38,6 +40,18 @@ class FullVectors(ArrayRows):
     array: NDArray[np.floating[Any]]
     name: str = "targets"
     mapped: mmap | None = None
+
+    @classmethod
+    def kept(cls, rows: VectorSource, precision: Precision, path: Path | None) -> "FullVectors":
+        """Return rows (n, d) as they will be served: mapped, from a file that is written, or without one in memory."""
+        if path is None:
+            return cls(in_memory(rows).astype(precision))
+        with storage_errors(path), path.open("wb") as file:
+            header = {"descr": np.dtype(precision).str, "fortran_order": False, "shape": rows.shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            for block in rows.blocks(block_rows(rows.shape[1])):
+                file.write(np.ascontiguousarray(block, precision).data)
+        return cls.open(path)
 
     @classmethod
     def open(cls, path: Path) -> "FullVectors":
@@ -73,27 +87,59 @@ class FullVectors(ArrayRows):
 
 
 @dataclass(frozen=True, eq=False)
-class WholeVectors:
-    """Whole vectors (n, d) with offsets (n,), which rank so many candidates of an index of k dimensions."""
+class WholeIndex:
+    """Whole vectors (n, d) with offsets (n,), which rank what a `narrow` index of directions (d, k) finds."""
 
+    narrow: FaissIndex
     full: VectorSource
     offsets: F32
     directions: F32
     candidates: int = CANDIDATES
 
-    def wanted(self, k: int) -> int:
-        """Return how many candidates are ranked for k hits."""
-        return max(k, min(_MOST_ASKED, self.candidates * max(k, DEPTH) // DEPTH))
+    def __len__(self) -> int:
+        return len(self.narrow)
 
-    def reduced(self, augmented: F32) -> F32:
-        """Return augmented queries (m, d') as the index is asked."""
-        dim, kept = self.directions.shape
-        reduced = folded_queries(augmented[:, :dim] @ self.directions, 0.0)
-        reduced[:, kept : kept + 2] = augmented[:, dim, np.newaxis]
-        return reduced
+    @property
+    def dim(self) -> int:
+        return len(self.directions)
 
-    def scores(self, augmented: F32, rows: I64) -> F32:
-        dim = len(self.directions)
+    @property
+    def kind(self) -> IndexType:
+        return self.narrow.kind
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        return self.narrow.defaults
+
+    @property
+    def compares_all(self) -> bool:
+        return True
+
+    def tuned(self, defaults: Mapping[str, Any]) -> "WholeIndex":
+        return replace(self, narrow=self.narrow.tuned(defaults))
+
+    def widened(self) -> "WholeIndex":
+        """Return the same with twice as many candidates."""
+        return replace(self, candidates=2 * self.candidates)
+
+    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
+        """Return scores and rows (m, k) of the best of the candidates, or if `how` is None of all or `only` some."""
+        if how is None:
+            scores, rows = self._best(augmented, k, only)
+        else:
+            wanted = min(self._wanted(k), len(self) if only is None else only.count)
+            rows = np.sort(self.narrow.find(self._reduced(augmented), wanted, how, only)[1], axis=1)
+            scores = self._scores(augmented, rows)
+            best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            scores, rows = np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)
+        check_scores(scores, rows)
+        return scores, rows
+
+    def approximate(self, augmented: F32, k: int, how: SearchParameters) -> Found:
+        return self.find(augmented, k, how, None)
+
+    def _scores(self, augmented: F32, rows: I64) -> F32:
+        dim = self.dim
         found = np.empty(rows.shape, np.float32)
         queries = augmented[:, :dim, np.newaxis]
         for start in range(0, len(rows), _TOGETHER):
@@ -102,9 +148,28 @@ class WholeVectors:
             found[some] = np.matmul(full, queries[some])[..., 0]
         return found - augmented[:, dim, np.newaxis] * self.offsets[rows]
 
-    def best(self, augmented: F32, k: int, only: Bitmap | None) -> Found:
-        """Return scores and rows (m, k) of the best of all, or of `only` some."""
-        rows = np.arange(len(self.offsets)) if only is None else only.rows
+    def vectors(self, rows: NDArray[np.integer]) -> F32:
+        return self.full.take(np.asarray(rows, np.int64))
+
+    def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
+        return self.narrow.is_shared(only, exact=exact)
+
+    def walks(self, only: Bitmap | None) -> bool:
+        return self.narrow.walks(only)
+
+    def _wanted(self, k: int) -> int:
+        """Return how many candidates are ranked for k hits."""
+        return max(k, min(_MOST_ASKED, self.candidates * max(k, DEPTH) // DEPTH))
+
+    def _reduced(self, augmented: F32) -> F32:
+        """Return augmented queries (m, d') as the narrow index is asked."""
+        dim, kept = self.directions.shape
+        reduced = folded_queries(augmented[:, :dim] @ self.directions, 0.0)
+        reduced[:, kept : kept + 2] = augmented[:, dim, np.newaxis]
+        return reduced
+
+    def _best(self, augmented: F32, k: int, only: Bitmap | None) -> Found:
+        rows = np.arange(len(self)) if only is None else only.rows
         full = self.full if only is None else TakenVectors(self.full, rows, self.full.name)
         scores, found = top_k(augmented, AugmentedVectors(full, self.offsets[rows]), k)
         return scores, rows[found]

@@ -45,5 +45,5 @@ class StoredSegments:
 
 def _is_small(segment: Segment) -> bool:
     index = segment.index
-    flat = isinstance(index, FaissIndex) and index.whole is None and isinstance(index.index, faiss.IndexFlat)
+    flat = isinstance(index, FaissIndex) and isinstance(index.index, faiss.IndexFlat)
     return flat and segment.stamps is not None and len(segment) <= MOST_SMALL

@@ -17,6 +17,7 @@ from hubless.knn.exhaustive import in_turn
 from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
 from hubless.search.engines.embedded import FaissIndex
+from hubless.search.engines.full import WholeIndex
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.numbers import Numbers
 from hubless.search.segments.contents import RowNumbers, TargetIds, TargetPayload
@@ -139,7 +140,7 @@ class Targets:
         search = partial(self._search, asked, how)
         index = self.first.index
         # another server may be far, and what whole vectors rank is chosen for the number of hits
-        if not isinstance(index, FaissIndex) or (how is not None and index.whole is not None):
+        if not isinstance(index, FaissIndex) and (how is not None or not isinstance(index, WholeIndex)):
             return search(augmented, k)
         exact = not how or not any(each.vectors.walks(each.only) for each in asked)
         return Ordered(self, search, sum(each.room for each in asked), self._sizes, exact).best(augmented, k)
