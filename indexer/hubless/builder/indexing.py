@@ -153,14 +153,11 @@ def in_segments(indexes: Sequence[VectorIndex], offsets: F32) -> Targets:
     return Targets.of(segments, indexes[0].dim)
 
 
-_Made: TypeAlias = FaissIndex | WholeIndex
-
-
 @dataclass(frozen=True)
 class _Candidate:
     """Indexes of one kind, of consecutive targets, with the parameters that were chosen and what they reach."""
 
-    indexes: Sequence[_Made]
+    indexes: Sequence[FaissIndex]
     curve: list[Setting]
     trial: TriedKind
 
@@ -221,15 +218,15 @@ class _Folding:
         lifted = comparison(self.order.metric).lifted
         return AugmentedVectors(rows, self.order.offsets, self.pivot if kind.pivoted else None, half, lifted)
 
-    def filled(self, kind: IndexType, index: faiss.Index, stop: int) -> _Made:
+    def filled(self, kind: IndexType, index: faiss.Index, stop: int) -> FaissIndex:
         """Return an index of rows up to `stop`, with the whole vectors of these if it has fewer dimensions."""
-        pivot = self.pivot if kind.pivoted else None
+        dim, pivot = self.order.targets.shape[1], self.pivot if kind.pivoted else None
         if self.directions is None:
-            return FaissIndex(kind, index, self.order.targets.shape[1], {}, pivot)
-        narrow = FaissIndex(kind, index, self.directions.shape[1], {}, pivot)
+            return FaissIndex(kind, index, dim, {}, pivot)
         start = stop - index.ntotal
         rows = rows_of(self.stored(kind), start, stop)
-        return WholeIndex(narrow, rows, self.order.offsets[start:stop], self.directions)
+        offsets = self.order.offsets[start:stop]
+        return WholeIndex(kind, index, dim, {}, pivot, full=rows, offsets=offsets, directions=self.directions)
 
     def samples(self, kinds: Sequence[IndexType], count: int) -> dict[_Form, TrainingSample | None]:
         """Return what kinds of index of `count` targets are trained on, by the form in which they store vectors."""
@@ -353,17 +350,19 @@ def _fastest_first(built: Sequence[_Candidate], order: IndexOrder) -> list[_Cand
     return [built[number] for number in sorted(range(len(built)), key=merit)]
 
 
-def _placed(index: _Made, folder: Path | None) -> _Made:
+def _placed(index: FaissIndex, folder: Path | None) -> FaissIndex:
     """Return an index as it will be served: with its file, and that of its whole vectors, under their names."""
     if folder is not None:
         (folder / _file_of(index.kind)).replace(folder / bundle.INDEX)
-    if isinstance(index, FaissIndex):
+    if not isinstance(index, WholeIndex):
         return index
     path = None if folder is None else folder / bundle.FULL
     return replace(index, full=FullVectors.kept(index.full, index.kind.precision, path))
 
 
-def _tuned(made: Sequence[_Made], order: IndexOrder, steps: Steps) -> tuple[Sequence[_Made], list[Setting], Setting]:
+def _tuned(
+    made: Sequence[FaissIndex], order: IndexOrder, steps: Steps
+) -> tuple[Sequence[FaissIndex], list[Setting], Setting]:
     kind = made[0].kind
     steps.step(f"tuning the {kind.label} index")
     answers = order.answers
@@ -379,7 +378,7 @@ def _tuned(made: Sequence[_Made], order: IndexOrder, steps: Steps) -> tuple[Sequ
         made = wider
 
 
-def _approximate(indexes: Sequence[_Made], augmented: F32, k: int, how: SearchParameters) -> Found:
+def _approximate(indexes: Sequence[FaissIndex], augmented: F32, k: int, how: SearchParameters) -> Found:
     found = []
     start = 0
     for index in indexes:

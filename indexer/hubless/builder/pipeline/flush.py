@@ -63,7 +63,7 @@ def _is_wasteful(view: SegmentView) -> bool:
 
 def _is_flat(view: SegmentView) -> bool:
     index = view.segment.index
-    return isinstance(index, FaissIndex) and index.kind.name == FLAT_KIND
+    return isinstance(index, FaissIndex) and index.is_flat
 
 
 def one_segment(targets: Targets, views: Iterable[SegmentView]) -> Segment:

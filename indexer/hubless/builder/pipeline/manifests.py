@@ -71,7 +71,7 @@ def stored_dims(targets: Targets, space: Space) -> int | None:
     """Return the dimensions of stored vectors, or of an index beside whole ones, if they are fewer than given."""
     index = targets.first.index
     if isinstance(index, WholeIndex):
-        return index.narrow.dim
+        return int(index.directions.shape[1])
     return None if space.directions is None else space.stored_dim
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hubless.knn.augment import pivoted
 from hubless.knn.base import Found, IndexType, SearchParameters
 from hubless.knn.exhaustive import is_shared, rows_of_a_part, search_all, storage_of
+from hubless.knn.flat import FLAT_KIND
 from hubless.knn.selected import is_scanned, search_selected
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How, check_scores
@@ -42,6 +43,11 @@ class FaissIndex:
     @property
     def compares_all(self) -> bool:
         return True
+
+    @property
+    def is_flat(self) -> bool:
+        """Return True if it is the vectors and nothing more."""
+        return self.kind.name == FLAT_KIND
 
     def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         """Return scores and rows (m, k) of the best targets, of all or `only` some; rows are −1 where there are fewer.

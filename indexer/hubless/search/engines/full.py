@@ -4,7 +4,7 @@ The index holds the products of targets and directions, not brought to length 1:
 near that with the whole vector, and the offsets of the whole vectors serve both.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from mmap import ACCESS_READ, MADV_RANDOM, MADV_SEQUENTIAL, mmap
 from pathlib import Path
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hubless.errors import BundleDamaged, storage_errors
 from hubless.kernels.reductions import top_k
 from hubless.knn.augment import AugmentedVectors, folded_queries
-from hubless.knn.base import Found, IndexType, Precision, SearchParameters
+from hubless.knn.base import Found, Precision, SearchParameters
 from hubless.measures.confidence.level import DEPTH
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How, check_scores
@@ -86,37 +86,15 @@ class FullVectors(ArrayRows):
         return rows.astype(np.float32, copy=False)
 
 
-@dataclass(frozen=True, eq=False)
-class WholeIndex:
-    """Whole vectors (n, d) with offsets (n,), which rank what a `narrow` index of directions (d, k) finds."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WholeIndex(FaissIndex):
+    """An index of targets by directions (d, k). Whole vectors (n, d) with offsets (n,) rank the candidates it finds."""
 
-    narrow: FaissIndex
     full: VectorSource
     offsets: F32
     directions: F32
     candidates: int = CANDIDATES
-
-    def __len__(self) -> int:
-        return len(self.narrow)
-
-    @property
-    def dim(self) -> int:
-        return len(self.directions)
-
-    @property
-    def kind(self) -> IndexType:
-        return self.narrow.kind
-
-    @property
-    def defaults(self) -> Mapping[str, Any]:
-        return self.narrow.defaults
-
-    @property
-    def compares_all(self) -> bool:
-        return True
-
-    def tuned(self, defaults: Mapping[str, Any]) -> "WholeIndex":
-        return replace(self, narrow=self.narrow.tuned(defaults))
+    is_flat = False
 
     def widened(self) -> "WholeIndex":
         """Return the same with twice as many candidates."""
@@ -128,7 +106,7 @@ class WholeIndex:
             scores, rows = self._best(augmented, k, only)
         else:
             wanted = min(self._wanted(k), len(self) if only is None else only.count)
-            rows = np.sort(self.narrow.find(self._reduced(augmented), wanted, how, only)[1], axis=1)
+            rows = np.sort(super().find(self._reduced(augmented), wanted, how, only)[1], axis=1)
             scores = self._scores(augmented, rows)
             best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
             scores, rows = np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)
@@ -151,18 +129,12 @@ class WholeIndex:
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         return self.full.take(np.asarray(rows, np.int64))
 
-    def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
-        return self.narrow.is_shared(only, exact=exact)
-
-    def walks(self, only: Bitmap | None) -> bool:
-        return self.narrow.walks(only)
-
     def _wanted(self, k: int) -> int:
         """Return how many candidates are ranked for k hits."""
         return max(k, min(_MOST_ASKED, self.candidates * max(k, DEPTH) // DEPTH))
 
     def _reduced(self, augmented: F32) -> F32:
-        """Return augmented queries (m, d') as the narrow index is asked."""
+        """Return augmented queries (m, d') as the index is asked."""
         dim, kept = self.directions.shape
         reduced = folded_queries(augmented[:, :dim] @ self.directions, 0.0)
         reduced[:, kept : kept + 2] = augmented[:, dim, np.newaxis]

@@ -38,7 +38,6 @@ def write_stored(index: VectorIndex, folder: Path) -> None:
         write_array(folder / BASIS, index.directions)
         if not (folder / FULL).exists():
             FullVectors.kept(index.full, index.kind.precision, folder / FULL)
-        index = index.narrow
     if isinstance(index, FaissIndex):
         if index.pivot is not None:
             write_array(folder / PIVOT, index.pivot)
@@ -48,7 +47,7 @@ def write_stored(index: VectorIndex, folder: Path) -> None:
 
 def read_stored(
     folder: Path, manifest: Manifest, kind: str, count: int, dim: int, offsets: F32, stored: Stored
-) -> FaissIndex | WholeIndex:
+) -> FaissIndex:
     """Open the index of `count` vectors (n, d) of a segment, and check what it is. Raises `BundleDamaged`."""
     directions = stored(BASIS, manifest.dim, manifest.dims)
     width = dim if directions is None else directions.shape[1]
@@ -63,8 +62,10 @@ def read_stored(
     if index.ntotal != count:
         raise BundleDamaged(path, f"holds {index.ntotal} targets, the manifest says {count}")
     parameters = manifest.index.parameters if known.known else {}
-    found = FaissIndex(known, index, width, parameters, stored(PIVOT, width))
+    pivot = stored(PIVOT, width)
     if directions is None:
-        return found
+        return FaissIndex(known, index, dim, parameters, pivot)
     full = FullVectors.open_checked(folder / FULL, (count, dim), manifest.index.precision)
-    return WholeIndex(found, full, offsets, directions, manifest.index.candidates or CANDIDATES)
+    candidates = manifest.index.candidates or CANDIDATES
+    whole = {"full": full, "offsets": offsets, "directions": directions, "candidates": candidates}
+    return WholeIndex(known, index, dim, parameters, pivot, **whole)

@@ -140,7 +140,7 @@ class Targets:
         search = partial(self._search, asked, how)
         index = self.first.index
         # another server may be far, and what whole vectors rank is chosen for the number of hits
-        if not isinstance(index, FaissIndex) and (how is not None or not isinstance(index, WholeIndex)):
+        if not isinstance(index, FaissIndex) or (how is not None and isinstance(index, WholeIndex)):
             return search(augmented, k)
         exact = not how or not any(each.vectors.walks(each.only) for each in asked)
         return Ordered(self, search, sum(each.room for each in asked), self._sizes, exact).best(augmented, k)
