@@ -15,11 +15,11 @@ from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.keywords import IndexSettings, InputSettings, of_record, with_keywords
 from hubless.builder.pipeline.calibration import told_by_labels
-from hubless.builder.pipeline.carry import keep_fit
 from hubless.builder.pipeline.compaction import needs_training
-from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.fit import New
 from hubless.builder.pipeline.flush import as_copied
 from hubless.builder.pipeline.manifests import UNNAMED, UNSAVED, described, other_numbers
+from hubless.builder.pipeline.next_version import keep_fit, next_version
 from hubless.builder.pipeline.publishing import Workbench
 from hubless.builder.recipe import Recipe, recipe_of
 from hubless.errors import DuplicateIds, InputError
@@ -123,7 +123,8 @@ class Index(Collection):
                 opened, contents = given.open(recipe.metric)
                 held = contents.held(None)
                 vectors = read_vectors(opened, recipe)
-            parts = fit_version(vectors, held, Workbench(recipe=recipe, steps=steps), bank_of_targets=bank_of_targets)
+            fit = New(vectors=vectors, held=held, bank_of_targets=bank_of_targets)
+            parts = next_version(None, fit, Workbench(recipe=recipe, steps=steps))
             self._home = None
             self._start(replace(parts, manifest=described(parts, UNNAMED, UNSAVED)))
         return self

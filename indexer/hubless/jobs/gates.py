@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.builder.pipeline.carry import current_parts
+from hubless.builder.pipeline.next_version import current_parts
 from hubless.jobs.job_file import FirstRightGate, ReindexJob
 from hubless.jobs.job_targets import kept_rows
 from hubless.jobs.lost_values import emptied

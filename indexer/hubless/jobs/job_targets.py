@@ -12,7 +12,7 @@ from hubless.builder.inputs.bank_rows import QUERY_BANK, BankRows
 from hubless.builder.inputs.items import open_given, without_bad_rows
 from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import in_file
-from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
+from hubless.builder.pipeline.next_version import TARGETS, NextTargets, with_vector_first
 from hubless.encoders import Encoder
 from hubless.errors import InputError, advice, one_line
 from hubless.jobs.plan import JobPlan

@@ -1,7 +1,7 @@
 """The parts of a collection: read from the files of a version, or made in memory."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -77,6 +77,10 @@ class Parts:
         """Return what is known of some rows (r,) for the correction: of their payload, or kept apart from it."""
         payload = None if self.payload_table is None else self.payload_table.take(rows)
         return columns_of(self.manifest.roles, payload, self.targets.columns(rows))
+
+    def saying(self, **fields: Any) -> "Parts":
+        """Return the same with other fields of the manifest."""
+        return replace(self, manifest=self.manifest.model_copy(update=fields))
 
     @property
     def added(self) -> int:

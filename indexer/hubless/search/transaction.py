@@ -210,18 +210,22 @@ class Transaction:
                 rows = np.array([place[1] for place in last.values() if place and place[0] == number], np.int64)
                 puts += [write if len(rows) == len(write.ids) else write.taken(rows)] if len(rows) else []
                 stamps.append(np.stack([np.full(len(rows), seq), rank + rows]))
-        return (
-            targets.with_more(self._new_targets(Put.joined(puts), np.concatenate(stamps, axis=1))) if puts else targets
-        )
+        if not puts:
+            return targets
+        return targets.with_more(new_targets(self._base.parts, Put.joined(puts), np.concatenate(stamps, axis=1)))
 
-    def _new_targets(self, put: Put, stamps: I64) -> NewTargets:
-        vectors = self._stored(put.vectors)
-        offsets = np.zeros(len(put.ids), np.float32)
-        if put.there.any():
-            columns = columns_of(self._base.manifest.roles, put.payload)[put.there]
-            given = ArrayVectors(put.vectors[put.there], "vectors")
-            offsets[put.there] = self._base.correction().offsets(given, columns=columns)
-        return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
+
+def new_targets(base: Parts, put: Put, stamps: I64) -> NewTargets:
+    """Return what is put to a version, with offsets from its correction as it was fitted, and stamps (2, n)."""
+    vectors = put.vectors
+    if base.manifest.index.precision == "float16":
+        vectors = base.space.halved(vectors, "vectors")
+    offsets = np.zeros(len(put.ids), np.float32)
+    if put.there.any():
+        columns = columns_of(base.manifest.roles, put.payload)[put.there]
+        given = ArrayVectors(put.vectors[put.there], "vectors")
+        offsets[put.there] = base.correction().offsets(given, columns=columns)
+    return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
 
 
 def changed_parts(base: Parts, targets: Targets, seq: int) -> Parts:

@@ -44,9 +44,8 @@ def new_manifest(
     **more: Any,
 ) -> Manifest:
     """Return the manifest of targets and a fit that no version has; the rest is for `described` to say."""
-    inputs, seed = more.pop("inputs", {}), more.pop("seed")
     return Manifest(
-        **{"dims": stored_dims(targets, space), "measured": None, **more},
+        **{"measured": None, **more},
         format_version=FORMAT_VERSION,
         collection=UNNAMED,
         version=UNSAVED,
@@ -61,23 +60,24 @@ def new_manifest(
         metric=space.metric,
         correction=correction,
         index=index,
-        provenance=provenance(inputs, seed, correction.name),
         segments=[SegmentRecord(name=UNSAVED, index=index.type, count=len(targets))],
         files={},
     )
 
 
-def stored_dims(targets: Targets, space: Space) -> int | None:
+def _dims(parts: Parts) -> int | None:
     """Return the dimensions of stored vectors, or of an index beside whole ones, if they are fewer than given."""
-    index = targets.first.index
+    index = parts.targets.first.index
     if isinstance(index, WholeIndex):
         return int(index.directions.shape[1])
-    return None if space.directions is None else space.stored_dim
+    if parts.space.directions is not None:
+        return parts.space.stored_dim
+    return parts.manifest.dims if parts.manifest.keep_full else None  # asked for, and no vectors yet
 
 
-def provenance(inputs: Mapping[str, InputRecord], seed: int, correction: str) -> Provenance:
-    """Return the origin of a version that is made now."""
-    return Provenance(inputs=dict(inputs), seed=seed, versions=_versions(correction))
+def provenance(inputs: Mapping[str, InputRecord], seed: int) -> Provenance:
+    """Return the origin of a version, but for the packages that make it."""
+    return Provenance(inputs=dict(inputs), seed=seed, versions={})
 
 
 @cache
@@ -88,8 +88,8 @@ def _versions(correction: str) -> dict[str, str]:
     return own | ({brought_by: version} if version else {})
 
 
-def described(parts: Parts, name: str, version: str, **more: Any) -> Manifest:
-    """Return the manifest of parts that become a version of a collection, but for its files, with `more` fields."""
+def described(parts: Parts, name: str, version: str) -> Manifest:
+    """Return the manifest of parts that become a version of a collection, but for its files."""
     known = parts.manifest
     fields: dict[str, Any] = {}
     if known.fit == UNSAVED:
@@ -102,13 +102,15 @@ def described(parts: Parts, name: str, version: str, **more: Any) -> Manifest:
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "built": version if known.built == UNSAVED else known.built,
         "count": len(parts.targets),
+        "dims": _dims(parts),
         "vectorless": sum(view.vectorless for view in parts.targets.views),
         "id_type": parts.ids.type,
         "payload_columns": [] if schema is None else schema.names,
         "segments": [_record(view, known.index.type, version) for view in parts.targets.stored],
         "log_seq": parts.seq,
+        "provenance": known.provenance.model_copy(update={"versions": _versions(known.correction.name)}),
     }
-    return known.model_copy(update=fields | more)
+    return known.model_copy(update=fields)
 
 
 def other_numbers(parts: Parts, *, encoder: Encoder | None = None, model: Cut | None = None, **more: Any) -> Parts:
@@ -118,8 +120,8 @@ def other_numbers(parts: Parts, *, encoder: Encoder | None = None, model: Cut | 
     """
     if model is not None:
         more["confidence"] = confidence_record(model)
-    known = parts.manifest.model_copy(update={**more, "fit": UNSAVED})
-    return replace(parts, manifest=known, encoder=encoder or parts.encoder, confidence=model or parts.confidence)
+    made = parts.saying(**more, fit=UNSAVED)
+    return replace(made, encoder=encoder or parts.encoder, confidence=model or parts.confidence)
 
 
 def confidence_record(model: Cut | None) -> ConfidenceRecord | None:

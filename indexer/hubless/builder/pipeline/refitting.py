@@ -13,7 +13,7 @@ from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.inputs.clicks import ClicksLike, open_clicks
 from hubless.builder.inputs.given_columns import check_groups
 from hubless.builder.inputs.readings import read_source
-from hubless.builder.pipeline.carry import NextTargets
+from hubless.builder.pipeline.next_version import NextTargets
 from hubless.builder.recipe import Recipe
 from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.centred import CentredCorrection

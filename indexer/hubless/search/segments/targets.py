@@ -25,6 +25,7 @@ from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
 from hubless.search.segments.order import Ordered
 from hubless.search.segments.segment import NO_ROWS, Segment, SegmentView, payload_of
 from hubless.search.segments.stored import StoredSegments
+from hubless.store.durable import now
 from hubless.vectors.arrays import F32, F64, I64, Flags
 from hubless.vectors.payload import Masks, Payload
 
@@ -288,9 +289,14 @@ class Targets:
         return seq, rank
 
     def next_rank(self, seq: int) -> int:
-        """Return the rank of the next target that no write of the log puts, after a write. No stamp stands twice."""
+        """Return the rank of the next target that no write of the log puts, after a write. No stamp stands twice.
+
+        It is the time in microseconds, so that it stands in no version either that this one does not follow.
+        """
         ends = [view.segment.stamps_of(np.array([len(view.segment) - 1])) for view in self.views if len(view.segment)]
-        return max([UNWRITTEN, *(int(rank) + 1 for (last,), (rank,) in ends if last == seq)])
+        return max(
+            [UNWRITTEN, int(1e6 * now().timestamp()), *(int(rank) + 1 for (last,), (rank,) in ends if last == seq)]
+        )
 
     def row_from(self, seq: int, rank: int) -> int:
         """Return the first row that stands at a stamp or after it; the number of rows if there is none."""
