@@ -28,9 +28,8 @@ from hubless.knn.tuning import Setting, cheapest_setting, recall_curve
 from hubless.progress import Steps
 from hubless.search.canaries import stored_scores
 from hubless.search.engines.base import VectorIndex
-from hubless.search.engines.embedded import FaissIndex
+from hubless.search.engines.embedded import FaissIndex, write_whole
 from hubless.search.engines.full import MOST_CANDIDATES, FullVectors, WholeIndex
-from hubless.search.engines.stored_index import write_whole
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle

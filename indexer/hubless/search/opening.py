@@ -31,7 +31,7 @@ from hubless.knn.flat import FLAT_KIND
 from hubless.measures.confidence.cut import Cut
 from hubless.search.engines.base import VectorIndex
 from hubless.search.engines.external import engine
-from hubless.search.engines.stored_index import read_stored
+from hubless.search.engines.full import read_stored
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets

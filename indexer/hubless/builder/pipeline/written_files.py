@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hubless.builder.shards import segment_name
 from hubless.corrections import QueryTime
-from hubless.search.engines.stored_index import write_stored
+from hubless.search.engines.embedded import FaissIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import Segment, SegmentView
 from hubless.search.segments.targets import Targets
@@ -31,7 +31,8 @@ def write_segment(folder: Path, segment: Segment) -> None:
         bundle.STAMPS: segment.stamps,
         bundle.BARE: segment.bare if len(segment.bare) and len(index) == len(segment) else None,
     }
-    write_stored(index, folder)
+    if isinstance(index, FaissIndex):
+        index.write(folder)
     for name, array in arrays.items():
         if array is not None:
             write_array(folder / name, array)

@@ -2,20 +2,35 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import faiss
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.errors import storage_errors
 from hubless.knn.augment import pivoted
 from hubless.knn.base import Found, IndexType, SearchParameters
 from hubless.knn.exhaustive import is_shared, rows_of_a_part, search_all, storage_of
 from hubless.knn.flat import FLAT_KIND
+from hubless.knn.index_files import write_index
 from hubless.knn.selected import is_scanned, search_selected
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How, check_scores
+from hubless.store.bundle import INDEX, PIVOT
+from hubless.store.durable import move, sync
 from hubless.vectors.arrays import F32
+from hubless.vectors.npy import write_array
+
+
+def write_whole(index: faiss.Index, path: Path) -> None:
+    """Write an index to a file that appears as a whole."""
+    new = path.with_name(f"{path.name}.new")
+    write_index(index, new)
+    with storage_errors(path):
+        sync(new)
+        move(new, path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +63,13 @@ class FaissIndex:
     def is_flat(self) -> bool:
         """Return True if it is the vectors and nothing more."""
         return self.kind.name == FLAT_KIND
+
+    def write(self, folder: Path) -> None:
+        """Write what is not in the folder of a segment yet."""
+        if self.pivot is not None:
+            write_array(folder / PIVOT, self.pivot)
+        if not (folder / INDEX).exists():
+            write_whole(self.index, folder / INDEX)
 
     def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         """Return scores and rows (m, k) of the best targets, of all or `only` some; rows are −1 where there are fewer.

@@ -4,10 +4,11 @@ The index holds the products of targets and directions, not brought to length 1:
 near that with the whole vector, and the offsets of the whole vectors serve both.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from mmap import ACCESS_READ, MADV_RANDOM, MADV_SEQUENTIAL, mmap
 from pathlib import Path
+from re import fullmatch
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,17 @@ from numpy.typing import NDArray
 
 from hubless.errors import BundleDamaged, storage_errors
 from hubless.kernels.reductions import top_k
-from hubless.knn.augment import AugmentedVectors, folded_queries
+from hubless.knn import index_type
+from hubless.knn.augment import AugmentedVectors, augmented_dim, folded_queries
 from hubless.knn.base import Found, Precision, SearchParameters
+from hubless.knn.index_files import read_index, structure
 from hubless.measures.confidence.level import DEPTH
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How, check_scores
 from hubless.search.engines.embedded import FaissIndex
-from hubless.store.bundle import reading
+from hubless.store.bundle import BASIS, FULL, INDEX, PIVOT, Manifest, reading
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.npy import read_header
+from hubless.vectors.npy import read_header, write_array
 from hubless.vectors.sources import ArrayRows, TakenVectors, VectorSource, block_rows, in_memory
 
 CANDIDATES, MOST_CANDIDATES = 50, 400
@@ -100,6 +103,12 @@ class WholeIndex(FaissIndex):
         """Return the same with twice as many candidates."""
         return replace(self, candidates=2 * self.candidates)
 
+    def write(self, folder: Path) -> None:
+        super().write(folder)
+        write_array(folder / BASIS, self.directions)
+        if not (folder / FULL).exists():
+            FullVectors.kept(self.full, self.kind.precision, folder / FULL)
+
     def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         """Return scores and rows (m, k) of the best of the candidates, or if `how` is None of all or `only` some."""
         if how is None:
@@ -145,3 +154,32 @@ class WholeIndex(FaissIndex):
         full = self.full if only is None else TakenVectors(self.full, rows, self.full.name)
         scores, found = top_k(augmented, AugmentedVectors(full, self.offsets[rows]), k)
         return scores, rows[found]
+
+
+def read_stored(
+    folder: Path, manifest: Manifest, kind: str, count: int, dim: int, offsets: F32, stored: Callable[..., Any]
+) -> FaissIndex:
+    """Open the index of `count` vectors (n, d) in the folder of a segment. Raises `BundleDamaged`.
+
+    `stored` gives an array there by the name of its file and a shape that is checked, None if there is none.
+    """
+    directions = stored(BASIS, manifest.dim, manifest.dims)
+    width = dim if directions is None else directions.shape[1]
+    path = folder / INDEX
+    with reading(path):
+        known = index_type(kind)
+        index = read_index(path)
+    if index.d != (wanted := augmented_dim(width)):
+        raise BundleDamaged(path, f"has vectors of {index.d} dimensions, and not of {wanted}")
+    if not fullmatch(known.made, made := structure(index)):
+        raise BundleDamaged(path, f"is an index {made}, and not of the kind {known.name}")
+    if index.ntotal != count:
+        raise BundleDamaged(path, f"holds {index.ntotal} targets, the manifest says {count}")
+    parameters = manifest.index.parameters if known.known else {}
+    pivot = stored(PIVOT, width)
+    if directions is None:
+        return FaissIndex(known, index, dim, parameters, pivot)
+    full = FullVectors.open_checked(folder / FULL, (count, dim), manifest.index.precision)
+    candidates = manifest.index.candidates or CANDIDATES
+    whole = {"full": full, "offsets": offsets, "directions": directions, "candidates": candidates}
+    return WholeIndex(known, index, dim, parameters, pivot, **whole)
