@@ -208,7 +208,7 @@ def written(request):
         np.array(every.stamps[last]).T,
     )
     targets = Targets.of(segments, DIM, gone).with_more(more)
-    places = np.concatenate([rows + start for rows, start in zip(gone, targets.numbers.starts, strict=False)])
+    places = np.concatenate([rows + start for rows, start in zip(gone, targets.starts, strict=False)])
     plain = every.without(places)
     late = np.array([7, len(plain.ids) - 2])  # rows of the first one and of the one in memory
     return targets.without(late), plain.without(late), every

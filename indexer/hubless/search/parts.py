@@ -19,13 +19,11 @@ from hubless.kernels.forks import cached_property
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary
-from hubless.search.engines.base import StoredVectors
-from hubless.search.matches import MatchesCache
 from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
-from hubless.store.bundle import Manifest, verify, warm
+from hubless.store.bundle import FITS, ConfidenceRecord, Manifest, read_arrays, reading, verify, warm
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.sources import block_rows
@@ -38,7 +36,7 @@ class Parts:
 
     `prepared` gives what the correction does with a query beyond the offsets; `canary` the canary queries.
     `bank_sample` are bank queries (s, d), prepared. `folder` is that of the version; None for what is in memory only.
-    `known` is what filters matched; `seq` the last write of the log that is in here, 0 for none. `inode` is that
+    `seq` is the last write of the log that is in here, 0 for none. `inode` is that
     of the folder.
     """
 
@@ -50,11 +48,19 @@ class Parts:
     bank_sample: F32 | None
     correction: Callable[[], CentredCorrection]
     canary: Callable[[], Canary]
-    confidence: Cut | None = None
+    cut: Cut | None = None
     folder: Path | None = None
-    known: MatchesCache | None = None
     seq: int = 0
     inode: int | None = None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The fields of the manifest that say how sure answers are."""
+        cut = self.cut
+        if cut is None:
+            return {"confidence": None}
+        record = ConfidenceRecord(calibrated=cut.pairs > 0, pairs=cut.pairs, accuracies=cut.accuracies, lean=cut.lean)
+        return {"confidence": record}
 
     @property
     def ids(self) -> TargetIds:
@@ -149,10 +155,6 @@ class Parts:
     def remote(self) -> bool:
         return self.manifest.index.engine is not None
 
-    @property
-    def source(self) -> StoredVectors:
-        return StoredVectors(self.targets, f"collection {self.manifest.collection}")
-
     def check_hashes(self) -> None:
         """Compare the files with the manifest. Raises `BundleDamaged`, also of files that took their place since."""
         if self.folder is not None:
@@ -168,6 +170,15 @@ class Parts:
     @cached_property
     def ranker(self) -> Ranker:
         return Ranker(self.targets, self.prepared())
+
+
+def stored_cut(path: Path, manifest: Manifest, dim: int) -> Cut | None:
+    """Return the model of confidence for d dimensions that a version keeps, if it does. Raises `BundleDamaged`."""
+    if f"{FITS}/{manifest.fit}/{path.name}" not in manifest.files:
+        return None
+    state = read_arrays(path)
+    with reading(path):
+        return Cut.from_state(state, dim)
 
 
 def projection(parts: Parts) -> Projection | None:

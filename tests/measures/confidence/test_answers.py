@@ -14,7 +14,7 @@ PAYLOAD = [{"even": row % 2 == 0} for row in range(small.COUNT)]
 
 def without_model(index):
     """The same index, as if it came from a version without a model of confidence."""
-    return hubless.Collection(replace(index.parts, confidence=None))
+    return hubless.Collection(replace(index.parts, cut=None))
 
 
 @pytest.fixture(scope="module", params=CORRECTIONS)
@@ -92,7 +92,7 @@ def test_accuracy_without_labels_is_refused_and_none_cuts_nothing(index):
     assert index.query(QUERIES, min_accuracy=0).answered.all()
     with pytest.raises(InputError, match=r"^min_accuracy: expected none, as confidence is not calibrated"):
         index.query(QUERIES, min_accuracy=0.9)
-    with pytest.raises(InputError, match=r"^min_accuracy: expected none, .* no model of confidence"):
+    with pytest.raises(InputError, match=r"^min_accuracy: expected 0, .* no model of confidence"):
         without_model(index).query(QUERIES, min_accuracy=0.9)
 
 

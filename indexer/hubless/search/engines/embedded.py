@@ -17,7 +17,7 @@ from hubless.knn.flat import FLAT_KIND
 from hubless.knn.index_files import write_index
 from hubless.knn.selected import is_scanned, search_selected
 from hubless.search.bitmap import Bitmap
-from hubless.search.engines.base import How, check_scores
+from hubless.search.engines.base import How
 from hubless.store.bundle import INDEX, PIVOT
 from hubless.store.durable import move, sync
 from hubless.vectors.arrays import F32
@@ -88,7 +88,6 @@ class FaissIndex:
             if rows.min(initial=0) < 0:  # a graph or a few lists can hold fewer than k
                 missed = (rows < 0).any(axis=1)
                 scores[missed], rows[missed] = self.kind.exact(self.index, augmented[missed], k)
-        check_scores(scores, rows)
         return scores, rows
 
     def approximate(self, augmented: F32, k: int, how: SearchParameters) -> Found:

@@ -20,9 +20,9 @@ from hubless.knn import index_type
 from hubless.knn.augment import AugmentedVectors, augmented_dim, folded_queries
 from hubless.knn.base import Found, Precision, SearchParameters
 from hubless.knn.index_files import read_index, structure
-from hubless.measures.confidence.level import DEPTH
+from hubless.measures.labelled_answers import DEPTH
 from hubless.search.bitmap import Bitmap
-from hubless.search.engines.base import How, check_scores
+from hubless.search.engines.base import How
 from hubless.search.engines.embedded import FaissIndex
 from hubless.store.bundle import BASIS, FULL, INDEX, PIVOT, Manifest, reading
 from hubless.vectors.arrays import F32, I64
@@ -119,7 +119,6 @@ class WholeIndex(FaissIndex):
             scores = self._scores(augmented, rows)
             best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
             scores, rows = np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)
-        check_scores(scores, rows)
         return scores, rows
 
     def approximate(self, augmented: F32, k: int, how: SearchParameters) -> Found:
