@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter, thread_time
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import faiss
 import numpy as np
@@ -20,15 +20,15 @@ from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES
 from hubless.knn.aims import AUTO, Aims, kinds_to_try
 from hubless.knn.augment import AugmentedVectors, augmented_dim, folded_queries, pivot_of, pivoted
-from hubless.knn.base import TUNED_AT, Found, IndexType, Precision, SearchParameters
+from hubless.knn.base import TUNED_AT, Found, IndexType, SearchParameters
 from hubless.knn.exhaustive import openmp_threads
-from hubless.knn.index_files import add_vectors, code_bytes, read_index, training_sample
+from hubless.knn.index_files import add_vectors, code_bytes, read_index, training_sample, write_index
 from hubless.knn.training_sample import TrainingSample
 from hubless.knn.tuning import Setting, cheapest_setting, recall_curve
 from hubless.progress import Steps
 from hubless.search.canaries import stored_scores
 from hubless.search.engines.base import VectorIndex
-from hubless.search.engines.embedded import FaissIndex, write_whole
+from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.full import MOST_CANDIDATES, FullVectors, WholeIndex
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
@@ -46,43 +46,6 @@ RACED, RACES = 100, 3
 
 SegmentFolder: TypeAlias = Callable[[int], Path]
 """Gives the folder of the segment of a number; it makes it."""
-
-
-def build_indexes(
-    kind: IndexType,
-    vectors: AugmentedVectors,
-    sizes: Sequence[int],
-    place: SegmentFolder | None,
-    sample: TrainingSample | None,
-    steps: Steps,
-) -> list[faiss.Index]:
-    """Write an index of each part of vectors (n, d') to a file of its own, and return them opened.
-
-    Without a place there is one part, whose index stays in memory.
-    """
-    start = 0
-    files = []
-    if sample is not None:
-        steps.step(f"training the {kind.label} index")
-    trained = kind.new(sizes[0], vectors.shape[1], sample)
-    advance = steps.step(f"building the {kind.label} index", vectors.shape[0])
-    for number, size in enumerate(sizes):
-        index = faiss.clone_index(trained) if len(sizes) > 1 else trained
-        add_vectors(index, vectors.rows(start, start + size), advance)
-        if sample is not None:
-            sample.guide(index)
-        if place is None:
-            return [index]
-        files.append(place(number) / _file_of(kind))
-        write_whole(index, files[-1])
-        del index  # its memory is free before the next one is filled
-        start += size
-    del trained
-    return [read_index(each) for each in files]
-
-
-def _file_of(kind: IndexType) -> str:
-    return f"{Path(bundle.INDEX).stem}.{kind.label}"
 
 
 @dataclass(frozen=True)
@@ -165,22 +128,6 @@ class _Candidate:
         return self.trial.setting
 
 
-_Form: TypeAlias = tuple[Precision, bool]
-"""Precision of stored vectors, and whether offsets are folded in with a pivot."""
-
-
-def _form(kind: IndexType) -> _Form:
-    return kind.precision, kind.pivoted
-
-
-def _by_form(kinds: Sequence[IndexType]) -> dict[_Form, list[IndexType]]:
-    """Return the kinds that store vectors in each form."""
-    found: dict[_Form, list[IndexType]] = {}
-    for kind in kinds:
-        found.setdefault(_form(kind), []).append(kind)
-    return found
-
-
 def _products(source: VectorSource, matrix: F32 | None) -> VectorSource:
     """Return a source of the products of its rows with a matrix (d, k); without one the source itself."""
     if matrix is None:
@@ -189,58 +136,39 @@ def _products(source: VectorSource, matrix: F32 | None) -> VectorSource:
 
 
 @dataclass(frozen=True)
-class _Folding:
-    """Targets of an order with their offsets folded in, in the form that each kind of index stores them."""
+class _Folded:
+    """Targets of an order in a form that some kinds of index store, and with their offsets folded in.
+
+    `sample` is what these kinds are trained on; None if none is.
+    """
 
     order: IndexOrder
-    bank: VectorSource
     directions: F32 | None
-    pivot: F32 | None
+    rows: VectorSource
+    vectors: AugmentedVectors
+    sample: TrainingSample | None
 
     @classmethod
-    def of(cls, order: IndexOrder, directions: F32 | None, *, moved: bool) -> Self:
-        """Return the targets of an order, reduced if there are directions. `moved` says that a kind wants a pivot."""
-        targets, bank = (_products(side, directions) for side in (order.targets, order.bank))
-        return cls(
-            order, bank, directions, pivot_of(bank, targets, order.offsets) if moved and order.offsets.any() else None
-        )
+    def of(cls, order: IndexOrder, directions: F32 | None, kinds: Sequence[IndexType], count: int) -> Self:
+        """Return the targets of an order in the form of some kinds of index, of `count` targets each."""
+        half = kinds[0].precision == "float16"
+        rows = half_vectors(order.targets, order.metric) if half else order.targets
+        reduced, bank = (_products(side, directions) for side in (rows, order.bank))
+        moved = kinds[0].pivoted and order.offsets.any()
+        pivot = pivot_of(bank, reduced, order.offsets) if moved else None
+        vectors = AugmentedVectors(reduced, order.offsets, pivot, half, comparison(order.metric).lifted)
+        queries = pivoted(folded_queries(in_memory(sample(bank, GUIDING)), 1.0), pivot)
+        trained_on = training_sample(kinds, vectors, count, order.seed, vectors.columns, queries)
+        return cls(order, directions, rows, vectors, trained_on)
 
-    def stored(self, kind: IndexType) -> VectorSource:
-        """Return the targets (n, d) as a kind stores them."""
-        targets = self.order.targets
-        return half_vectors(targets, self.order.metric) if kind.precision == "float16" else targets
-
-    def vectors(self, kind: IndexType) -> AugmentedVectors:
-        """Return the vectors (n, d') of its index."""
-        rows = _products(self.stored(kind), self.directions)
-        half = kind.precision == "float16"
-        lifted = comparison(self.order.metric).lifted
-        return AugmentedVectors(rows, self.order.offsets, self.pivot if kind.pivoted else None, half, lifted)
-
-    def filled(self, kind: IndexType, index: faiss.Index, stop: int) -> FaissIndex:
-        """Return an index of rows up to `stop`, with the whole vectors of these if it has fewer dimensions."""
-        dim, pivot = self.order.targets.shape[1], self.pivot if kind.pivoted else None
+    def index(self, kind: IndexType, made: faiss.Index, start: int) -> FaissIndex:
+        """Return an index of rows from one on, with the whole vectors of these if it has fewer dimensions."""
+        dim, pivot = self.rows.shape[1], self.vectors.pivot
         if self.directions is None:
-            return FaissIndex(kind, index, dim, {}, pivot)
-        start = stop - index.ntotal
-        rows = rows_of(self.stored(kind), start, stop)
-        offsets = self.order.offsets[start:stop]
-        return WholeIndex(kind, index, dim, {}, pivot, full=rows, offsets=offsets, directions=self.directions)
-
-    def samples(self, kinds: Sequence[IndexType], count: int) -> dict[_Form, TrainingSample | None]:
-        """Return what kinds of index of `count` targets are trained on, by the form in which they store vectors."""
-        queries = folded_queries(in_memory(sample(self.bank, GUIDING)), 1.0)
-        found: dict[_Form, TrainingSample | None] = {}
-        for form, some in _by_form(kinds).items():
-            vectors = self.vectors(some[0])
-            asked = queries if vectors.pivot is None else pivoted(queries, vectors.pivot)
-            found[form] = training_sample(some, vectors, count, self.order.seed, vectors.columns, asked)
-        return found
-
-    def queries(self) -> F32:
-        """Return the queries (m, d') of the answers, as its index is asked."""
-        queries = self.order.answers.queries
-        return folded_queries(queries if self.directions is None else queries @ self.directions, 1.0)
+            return FaissIndex(kind, made, dim, {}, pivot)
+        stop = start + made.ntotal
+        rows, offsets = rows_of(self.rows, start, stop), self.order.offsets[start:stop]
+        return WholeIndex(kind, made, dim, {}, pivot, full=rows, offsets=offsets, directions=self.directions)
 
 
 def build_index(
@@ -253,11 +181,10 @@ def build_index(
     aims, (count, own) = order.aims, order.targets.shape
     dim = augmented_dim(own if directions is None else directions.shape[1])
     groups, notes = kinds_to_try(order.index, INDEXES, count, dim, aims)
-    folding = _Folding.of(order, directions, moved=any(kind.pivoted for group in groups for kind in group))
     tried: list[TriedKind] = []
     built: list[_Candidate] = []
     for kinds in groups:
-        trials, made = _candidates(kinds, folding, dim, place, steps)
+        trials, made = _candidates(kinds, order, directions, dim, place, steps)
         tried += trials
         built = _fastest_first([*built, *made], order)
         if place is not None:
@@ -278,28 +205,40 @@ def build_index(
 
 
 def _candidates(
-    kinds: Sequence[IndexType], folding: _Folding, dim: int, place: SegmentFolder | None, steps: Steps
+    kinds: Sequence[IndexType],
+    order: IndexOrder,
+    directions: F32 | None,
+    dim: int,
+    place: SegmentFolder | None,
+    steps: Steps,
 ) -> tuple[list[TriedKind], list[_Candidate]]:
     """Build the indexes of d' dimensions of some kinds, or of those that could win, as trials on a sample tell.
 
     Return all trials, and what was built.
     """
-    order = folding.order
     count = order.targets.shape[0]
     trials = list[TriedKind]()
     most = min(most_in_a_shard(kind, dim, order.shard_targets) for kind in kinds)
     sizes = [count] if place is None else shard_sizes(count, most)
-    samples = folding.samples(kinds, sizes[0])
+    forms: dict[Any, list[IndexType]] = {}
+    for kind in kinds:
+        forms.setdefault(kind.form, []).append(kind)
+    folded = {form: _Folded.of(order, directions, some, sizes[0]) for form, some in forms.items()}
     if len(kinds) > 1 and count >= TRIED_FROM:
-        few = {form: sampled(folding.vectors(some[0])) for form, some in _by_form(kinds).items()}
-        queries = folding.queries()
+        few = {form: sampled(each.vectors) for form, each in folded.items()}
+        asked = order.answers.queries
+        queries = folded_queries(asked if directions is None else asked @ directions, 1.0)
         trials = [
-            try_on_sample(kind, few[_form(kind)], count, samples[_form(kind)], queries, order.aims, steps)
+            try_on_sample(kind, few[kind.form], count, folded[kind.form].sample, queries, order.aims, steps)
             for kind in kinds
         ]
         kinds = could_win(trials, order.aims.recall)
-    made = [_build(kind, folding, sizes, place, samples[_form(kind)], steps) for kind in kinds]
+    made = [_build(kind, folded[kind.form], sizes, place, steps) for kind in kinds]
     return [*trials, *(each.trial for each in made)], made
+
+
+def _file_of(kind: IndexType) -> str:
+    return f"{Path(bundle.INDEX).stem}.{kind.label}"
 
 
 def _remove(others: Sequence[_Candidate], place: SegmentFolder) -> None:
@@ -309,22 +248,28 @@ def _remove(others: Sequence[_Candidate], place: SegmentFolder) -> None:
 
 
 def _build(
-    kind: IndexType,
-    folding: _Folding,
-    sizes: Sequence[int],
-    place: SegmentFolder | None,
-    sample: TrainingSample | None,
-    steps: Steps,
+    kind: IndexType, folded: _Folded, sizes: Sequence[int], place: SegmentFolder | None, steps: Steps
 ) -> _Candidate:
     """Build an index of a kind over all targets, in memory or as files of shards, and tune its search."""
-    start = perf_counter()
-    vectors = folding.vectors(kind)
-    indexes = build_indexes(kind, vectors, sizes, place, sample, steps)
-    ends = np.cumsum([index.ntotal for index in indexes]).tolist()
-    filled = [folding.filled(kind, index, end) for index, end in zip(indexes, ends, strict=True)]
-    made, curve, setting = _tuned(filled, folding.order, steps)
-    trial = TriedKind(kind, vectors.shape[0], setting, perf_counter() - start, code_bytes(indexes[0]))
-    return _Candidate(made, curve, trial)
+    begun = perf_counter()
+    count, dim = folded.vectors.shape
+    if folded.sample is not None:
+        steps.step(f"training the {kind.label} index")
+    trained = kind.new(sizes[0], dim, folded.sample)
+    advance = steps.step(f"building the {kind.label} index", count)
+    filled = []
+    start = 0
+    for number, size in enumerate(sizes):
+        index = faiss.clone_index(trained)
+        add_vectors(index, folded.vectors.rows(start, start + size), advance, folded.sample)
+        if place is not None:
+            path = place(number) / _file_of(kind)
+            write_index(index, path)
+            index = read_index(path)  # the memory of the other is free before the next one is filled
+        filled.append(folded.index(kind, index, start))
+        start += size
+    made, curve, setting = _tuned(filled, folded.order, steps)
+    return _Candidate(made, curve, TriedKind(kind, count, setting, perf_counter() - begun, code_bytes(trained)))
 
 
 def _fastest_first(built: Sequence[_Candidate], order: IndexOrder) -> list[_Candidate]:

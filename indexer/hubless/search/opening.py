@@ -185,11 +185,13 @@ def _read_segment(
         if held is not None and len(held) != record.count:
             raise BundleDamaged(place / file, f"holds {len(held)} targets, the manifest says {record.count}")
     stamps = stored(bundle.STAMPS, 2, record.count)
+    vectors = record.count
     if bare is None:
-        bare = np.arange(record.count - record.bare, record.count)
+        vectors -= record.bare
+        bare = np.arange(vectors, record.count)
     return Segment(
         name=record.name,
-        index=_read_index(folder, manifest, record, dim, offsets, stored, payload),
+        index=_read_index(folder, manifest, record, vectors, dim, offsets, stored, payload),
         offsets=offsets,
         ids=ids,
         payload=payload,
@@ -217,6 +219,7 @@ def _read_index(
     folder: Path,
     manifest: bundle.Manifest,
     record: bundle.SegmentRecord,
+    vectors: int,
     dim: int,
     offsets: F32,
     stored: Callable[..., Any],
@@ -229,8 +232,7 @@ def _read_index(
         # after all files, as it takes long
         schema = None if payload is None else payload.schema
         return engine(outside.engine).open(manifest, record, schema)
-    bare = record.bare if f"{bundle.SEGMENTS}/{record.name}/{bundle.BARE}" not in manifest.files else 0
-    return read_stored(place, manifest, record.index, record.count - bare, dim, offsets, stored)
+    return read_stored(place, manifest, record.index, vectors, dim, offsets, stored)
 
 
 def _read_gone(folder: Path, manifest: bundle.Manifest) -> list[I64]:

@@ -9,7 +9,6 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.errors import storage_errors
 from hubless.knn.augment import pivoted
 from hubless.knn.base import Found, IndexType, SearchParameters
 from hubless.knn.exhaustive import is_shared, rows_of_a_part, search_all, storage_of
@@ -19,18 +18,8 @@ from hubless.knn.selected import is_scanned, search_selected
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How
 from hubless.store.bundle import INDEX, PIVOT
-from hubless.store.durable import move, sync
 from hubless.vectors.arrays import F32
 from hubless.vectors.npy import write_array
-
-
-def write_whole(index: faiss.Index, path: Path) -> None:
-    """Write an index to a file that appears as a whole."""
-    new = path.with_name(f"{path.name}.new")
-    write_index(index, new)
-    with storage_errors(path):
-        sync(new)
-        move(new, path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +58,14 @@ class FaissIndex:
         if self.pivot is not None:
             write_array(folder / PIVOT, self.pivot)
         if not (folder / INDEX).exists():
-            write_whole(self.index, folder / INDEX)
+            write_index(self.index, folder / INDEX)
 
     def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         """Return scores and rows (m, k) of the best targets, of all or `only` some; rows are −1 where there are fewer.
 
         Where an index finds fewer than k, all are compared.
         """
-        augmented = self._pivoted(augmented)
+        augmented = pivoted(augmented, self.pivot)
         if only is not None:
             scores, rows = search_selected(self.kind, self.index, augmented, k, only, how)
         elif not self.kind.known:  # a kind without parameters compares with all
@@ -91,7 +80,7 @@ class FaissIndex:
         return scores, rows
 
     def approximate(self, augmented: F32, k: int, how: SearchParameters) -> Found:
-        return self.kind.search(self.index, self._pivoted(augmented), k, how)
+        return self.kind.search(self.index, pivoted(augmented, self.pivot), k, how)
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         stored: F32 = self.index.reconstruct_batch(np.asarray(rows, np.int64))
@@ -108,6 +97,3 @@ class FaissIndex:
 
     def walks(self, only: Bitmap | None) -> bool:
         return only is None or self.kind.narrowed(self.defaults, only.count, only.total) is not None
-
-    def _pivoted(self, augmented: F32) -> F32:
-        return augmented if self.pivot is None else pivoted(augmented, self.pivot)
