@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter, thread_time
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import faiss
 import numpy as np
@@ -20,7 +20,7 @@ from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES
 from hubless.knn.aims import AUTO, Aims, kinds_to_try
 from hubless.knn.augment import AugmentedVectors, augmented_dim, folded_queries, pivot_of, pivoted
-from hubless.knn.base import TUNED_AT, Found, IndexType, SearchParameters
+from hubless.knn.base import TUNED_AT, Found, IndexType, Precision, SearchParameters
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.index_files import add_vectors, code_bytes, read_index, training_sample, write_index
 from hubless.knn.training_sample import TrainingSample
@@ -36,7 +36,7 @@ from hubless.store import bundle
 from hubless.store.bundle import AimsRecord, EngineRecord, IndexRecord, SettingRecord, TriedRecord
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.comparing import COSINE, comparison
-from hubless.vectors.sources import ChangedVectors, VectorSource, half_vectors, in_memory, rows_of, sample
+from hubless.vectors.sources import ChangedVectors, VectorSource, in_memory, rows_of, sample
 
 GUIDING = 2000
 """So many bank queries guide others to lists."""
@@ -128,6 +128,11 @@ class _Candidate:
         return self.trial.setting
 
 
+def _form(kind: IndexType) -> tuple[Precision, bool]:
+    """Return how a kind stores vectors: their precision, and whether offsets are folded in with a pivot."""
+    return kind.precision, kind.pivoted
+
+
 def _products(source: VectorSource, matrix: F32 | None) -> VectorSource:
     """Return a source of the products of its rows with a matrix (d, k); without one the source itself."""
     if matrix is None:
@@ -151,12 +156,13 @@ class _Folded:
     @classmethod
     def of(cls, order: IndexOrder, directions: F32 | None, kinds: Sequence[IndexType], count: int) -> Self:
         """Return the targets of an order in the form of some kinds of index, of `count` targets each."""
+        made = comparison(order.metric)
         half = kinds[0].precision == "float16"
-        rows = half_vectors(order.targets, order.metric) if half else order.targets
+        rows = ChangedVectors(order.targets, made.halved) if half else order.targets
         reduced, bank = (_products(side, directions) for side in (rows, order.bank))
         moved = kinds[0].pivoted and order.offsets.any()
         pivot = pivot_of(bank, reduced, order.offsets) if moved else None
-        vectors = AugmentedVectors(reduced, order.offsets, pivot, half, comparison(order.metric).lifted)
+        vectors = AugmentedVectors(reduced, order.offsets, pivot, half, made.lifted)
         queries = pivoted(folded_queries(in_memory(sample(bank, GUIDING)), 1.0), pivot)
         trained_on = training_sample(kinds, vectors, count, order.seed, vectors.columns, queries)
         return cls(order, directions, rows, vectors, trained_on)
@@ -220,20 +226,20 @@ def _candidates(
     trials = list[TriedKind]()
     most = min(most_in_a_shard(kind, dim, order.shard_targets) for kind in kinds)
     sizes = [count] if place is None else shard_sizes(count, most)
-    forms: dict[Any, list[IndexType]] = {}
+    forms: dict[tuple[Precision, bool], list[IndexType]] = {}
     for kind in kinds:
-        forms.setdefault(kind.form, []).append(kind)
+        forms.setdefault(_form(kind), []).append(kind)
     folded = {form: _Folded.of(order, directions, some, sizes[0]) for form, some in forms.items()}
     if len(kinds) > 1 and count >= TRIED_FROM:
         few = {form: sampled(each.vectors) for form, each in folded.items()}
         asked = order.answers.queries
         queries = folded_queries(asked if directions is None else asked @ directions, 1.0)
         trials = [
-            try_on_sample(kind, few[kind.form], count, folded[kind.form].sample, queries, order.aims, steps)
+            try_on_sample(kind, few[_form(kind)], count, folded[_form(kind)].sample, queries, order.aims, steps)
             for kind in kinds
         ]
         kinds = could_win(trials, order.aims.recall)
-    made = [_build(kind, folded[kind.form], sizes, place, steps) for kind in kinds]
+    made = [_build(kind, folded[_form(kind)], sizes, place, steps) for kind in kinds]
     return [*trials, *(each.trial for each in made)], made
 
 

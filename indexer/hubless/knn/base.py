@@ -51,11 +51,6 @@ class IndexType(ABC):
         return 0
 
     @property
-    def form(self) -> tuple[Precision, bool]:
-        """How vectors are stored: their precision, and whether offsets are folded in with a pivot."""
-        return self.precision, self.pivoted
-
-    @property
     def label(self) -> str:
         """Its name, and how it is built if there are several ways."""
         return self.name

@@ -15,21 +15,17 @@ from hubless.knn.base import IndexType
 from hubless.knn.exhaustive import storage_of
 from hubless.knn.hnsw import joined_by_distance
 from hubless.knn.training_sample import TrainingSample
-from hubless.progress import Advance, Steps, no_progress
+from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource, block_rows, in_memory, sample
 
 
-def make_index(
-    kind: IndexType, vectors: VectorSource, seed: int, steps: Steps, columns: Columns | None = None
-) -> faiss.Index:
+def make_index(kind: IndexType, vectors: VectorSource, seed: int, columns: Columns | None = None) -> faiss.Index:
     """Return an index of vectors (n, d'), in their order. Equal inputs and seed: equal index."""
     count, dim = vectors.shape
     sample = training_sample([kind], vectors, count, seed, columns)
-    if sample is not None:
-        steps.step(f"training the {kind.name} index")
     index = kind.new(count, dim, sample)
-    add_vectors(index, vectors, steps.step(f"building the {kind.name} index", count), sample)
+    add_vectors(index, vectors, sample=sample)
     return index
 
 
