@@ -55,7 +55,8 @@ def search_selected(
     They are the exact ones, or with search parameters those that the index finds. A query that finds fewer than k in
     some quicker way is compared with all selected rows.
     """
-    how = None if how is None else kind.narrowed(how, selected.count, selected.total)
+    if how is not None:
+        how = kind.narrowed(how, selected.count, selected.total)
     asked = math.ceil((SPARE * k + SPARE_AT_LEAST) * selected.total / selected.count)
     if how is not None:
         scores, rows = kind.search(index, queries, k, how, selected.selector)
