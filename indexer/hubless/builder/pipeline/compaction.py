@@ -35,7 +35,7 @@ def needs_training(parts: Parts) -> bool:
     trained = sum(len(view.segment) for view in built)
     gone = sum(len(view.gone) for view in built)
     wasted = min(WASTED * trained, MOST_TOLD) if manifest.index.external else WASTED * trained
-    flat = manifest.index.type == FLAT_KIND and not manifest.keep_full
+    flat = manifest.index.is_flat
     if gone > wasted and not (flat and len(built) == 1):  # that one is written anew by a flush
         return True
     behind = count - sum(map(len, built)) > BEHIND * count
