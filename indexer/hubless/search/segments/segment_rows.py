@@ -23,7 +23,7 @@ _SAMPLE = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SegmentRows:
     """n rows of d dimensions, 0 to n − 1: what is left in some `views` of segments, in their order."""
 
     views: tuple[SegmentView, ...]
