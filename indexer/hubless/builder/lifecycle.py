@@ -14,7 +14,7 @@ from hubless.builder.inputs.bases import check_dims
 from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.inputs.target_table import TargetTable
 from hubless.builder.pipeline.calibration import told_by_labels
-from hubless.builder.pipeline.compaction import Trained, needs_training
+from hubless.builder.pipeline.compaction import caught_up, needs_training
 from hubless.builder.pipeline.fit import New
 from hubless.builder.pipeline.manifests import new_manifest, other_numbers, provenance
 from hubless.builder.pipeline.next_version import NextTargets, keep_fit, next_version, placed_nothing
@@ -217,9 +217,9 @@ def compact(
     if not needs_training(before):
         return None
     with progress_bars(progress) as steps, drafting(home, name, recipe_of(before), steps) as draft:
-        trained = Trained.of(before, draft)
+        trained = draft.with_segments(next_version(before, draft))
         with changing(catalog, name, "hubless merge", keep, patience=PATIENCE):
-            now = trained.caught_up(open_parts(home, name, hashes=False, lenient=True, known=before))
+            now = caught_up(before, trained, open_parts(home, name, hashes=False, lenient=True, known=before))
             return None if now is None else draft.publish(now)
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from hubless.builder.executors import LOCAL
 from hubless.builder.inputs.bases import AUTO_DIMS
 from hubless.builder.inputs.stamps import InputStamps
+from hubless.builder.pipeline.publishing import current_parts
 from hubless.builder.recipe import Recipe, read_correction
 from hubless.corrections import GIVEN, folds
 from hubless.corrections.roles import OWN_OFFSETS, PRIOR, TARGET_ROLES
@@ -31,6 +32,7 @@ from hubless.jobs.source_files import (
     stamps,
 )
 from hubless.kernels.forks import cached_property
+from hubless.search.parts import Parts
 from hubless.search.writes import KINDS, Put
 from hubless.store import bundle
 from hubless.store.bundle import FileStamp, JobRecord, Manifest, Played, Roles, read_manifest
@@ -115,6 +117,10 @@ class JobPlan:
             "versions": [installed_version(package) for package in ("hubless", "faiss-cpu", "numpy")],
         }
         return self.home / WORK / hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def before(self) -> Parts | None:
+        """Return the collection as it is now, with the writes that the next version has; None without a version."""
+        return None if self.base is None else current_parts(self.catalog, self.job.collection, self.seq)
 
     @property
     def came(self) -> int:

@@ -15,7 +15,7 @@ from hubless.vectors.arrays import I64, Flags
 
 
 class Matches:
-    """Those of n `targets` that meet a filter: bits of what was `found` in each segment; a search goes through `scope`.
+    """Matches of a filter among n `targets`: bits of what was `found` in each segment; a search goes through `scope`.
 
     It takes `nbytes` of memory.
     """

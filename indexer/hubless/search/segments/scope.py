@@ -1,4 +1,4 @@
-"""What a search looks through, and the order of hits: by score, then by row, whatever the limit, batch and segments.
+"""The scope of a search, and the order of hits: by score, then by row, whatever the limit, batch and segments.
 
 Ways to compare round their last bits differently, and Faiss cuts through equal scores where it likes. So a search asks
 for a few hits more than are wanted. Scores so close to each other that rounding may have exchanged them are computed
@@ -52,7 +52,7 @@ class Place:
 
 
 class Scope:
-    """Those `targets` that a search looks through, in one place or several. It can find `room` of them."""
+    """The `targets` that a search looks through, in one place or several. It can find `room` of them."""
 
     def __init__(self, targets: SegmentRows, places: Sequence[Place]) -> None:
         self._targets = targets

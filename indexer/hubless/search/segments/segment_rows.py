@@ -1,4 +1,4 @@
-"""What is known of the rows that are left of some segments. A *place* is a row of all of them, with what is gone."""
+"""The rows that are left of some segments. A *place* is a row of all of them, with what is gone."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

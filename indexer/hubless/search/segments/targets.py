@@ -121,7 +121,7 @@ class Targets(SegmentRows):
 
     @cached_property
     def known(self) -> MatchesCache:
-        """What recent filters matched."""
+        """The matches of recent filters."""
         return MatchesCache(self.bitmaps.room)
 
     def matches(self, filter: Masks) -> Matches:
