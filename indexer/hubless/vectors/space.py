@@ -1,4 +1,4 @@
-"""How the vectors of a collection are compared: under a metric, in all dimensions or in fewer, those of a basis."""
+"""A space: vectors are compared under a metric, in all dimensions or in fewer, those of a basis."""
 
 from dataclasses import dataclass
 from functools import partial
