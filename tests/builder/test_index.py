@@ -1,4 +1,4 @@
-import inspect
+import re
 import threading
 from dataclasses import fields
 
@@ -13,7 +13,9 @@ from support.segments import unnamed
 
 import hubless
 from hubless.builder.inputs.build_inputs import Inputs
+from hubless.builder.keywords import EngineSettings, IndexSettings, InputSettings
 from hubless.builder.recipe import Recipe
+from hubless.cli.options import parameters_of
 from hubless.corrections import CORRECTIONS, corrected_scores
 from hubless.errors import DuplicateIds, InputError
 from hubless.knn import INDEXES
@@ -268,10 +270,29 @@ class TestObject:
         (hubless.Index.fit, Inputs, set()),
     ],
 )
-def test_signature_names_every_setting(function, kind, without):
-    """A setting is taken from the argument of its name: under another one it would keep its default without a word."""
-    parameters = inspect.signature(function).parameters
-    assert {each.name for each in fields(kind)} - parameters.keys() == without
+def test_every_setting_is_a_keyword_of_its_name_and_described(function, kind, without):
+    """A setting is taken from the keyword of its name: under another one it would keep its default without a word."""
+    settings = {each.name for each in fields(kind)} - without
+    assert settings <= parameters_of(function).keys()
+    described = (function.__init__ if isinstance(function, type) else function).__doc__
+    for name in settings:
+        assert re.search(rf"(?m)^(\w+, )*{name}(, \w+)* : ", described), name
+
+
+@pytest.mark.parametrize("record", [IndexSettings, EngineSettings, InputSettings])
+def test_record_of_keywords_describes_each_in_its_order(record):
+    assert re.findall(r"(?m)^    (\w+) : ", record.__doc__) == list(record.__annotations__)
+
+
+def test_unknown_keyword_is_refused_before_any_work_with_the_nearest_one(tmp_path):
+    targets = small.vectors(50, 2)
+    with pytest.raises(TypeError, match=r"build\(\) .* keyword argument 'recal'. Did you mean 'recall'\?"):
+        hubless.build(tmp_path / "catalog", "songs", targets, recal=0.9)
+    assert not (tmp_path / "catalog").exists()
+    with pytest.raises(TypeError, match="'shard_targets'"):
+        hubless.Index(metric="cosine", shard_targets=1000)
+    with pytest.raises(TypeError, match="'group_by'"):
+        hubless.Index(metric="cosine").fit(targets, targets, group_by="shop")
 
 
 @pytest.mark.parametrize("copied", COPIES)

@@ -5,17 +5,17 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from hubless.builder.banks.default_strength import unlabelled_strength
 from hubless.builder.inputs.build_inputs import Inputs
-from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.inputs.joined import joined_items
 from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import read_vectors
+from hubless.builder.keywords import IndexSettings, InputSettings, of_record, with_keywords
 from hubless.builder.pipeline.compaction import needs_training, rebuilt
 from hubless.builder.pipeline.draft import Workbench, drafting, in_index
 from hubless.builder.pipeline.fit import calibrated, fit_version, judged_by
@@ -29,11 +29,8 @@ from hubless.builder.pipeline.next_version import (
     write_version,
 )
 from hubless.builder.recipe import Recipe, StoredRecipe
-from hubless.corrections.prior import PriorLike
-from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, DuplicateIds, InputError
 from hubless.kernels.forks import in_each_process
-from hubless.knn.aims import RECALL
 from hubless.measures.confidence.calibration_pairs import MOST_PAIRS, LabelledPairs, calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.progress import Progressing, progress_bars
@@ -52,45 +49,35 @@ from hubless.vectors.comparing import OF_TARGETS, Metric, check_metric
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.ids import ID_COLUMN, Ids, IdTable
-from hubless.vectors.payload import PayloadLike, PayloadTypes
+from hubless.vectors.payload import PayloadLike
 from hubless.vectors.sources import in_memory
 
 
 class Index(Collection):
     """Targets that can be searched, with their hubness corrected; targets can be added and removed.
 
-    The parameters are those of `hubless.build`, but for `metric`, which has to be given, and `filter_cache`, the bytes
-    for the matches of recent filters. Raises `InputError` naming the parameter that is wrong.
+    The parameters are those of `hubless.build`, but for `filter_cache`. Raises `InputError` naming the parameter that
+    is wrong.
     """
 
+    @with_keywords(IndexSettings)
     def __init__(
         self,
         correction: str = "auto",
         metric: Metric | None = None,
         *,
-        parameters: Mapping[str, Any] | None = None,
-        index: str = "auto",
-        recall: float = RECALL,
-        memory: int | str | None = None,
-        latency: float | str | None = None,
-        dims: int | str | None = None,
-        keep_full: bool = False,
-        seed: int = 0,
         filter_cache: int = FILTER_CACHE,
+        **settings: Unpack[IndexSettings],
     ) -> None:
-        """Check the parameters; see the class."""
-        self._recipe = Recipe(
-            metric=check_metric(metric),
-            correction=correction,
-            parameters=parameters or {},
-            index=index,
-            recall=recall,
-            memory=memory,
-            latency=latency,
-            dims=dims,
-            keep_full=keep_full,
-            seed=seed,
-        )
+        """Check the parameters.
+
+        Parameters
+        ----------
+        correction : a name in `hubless.CORRECTIONS`
+        metric : "cosine", "dot" or "euclidean", as for `hubless.build`; it has to be given
+        filter_cache : bytes for the matches of recent filters; each takes n/8 to n/4 bytes
+        """
+        self._recipe = Recipe(metric=check_metric(metric), correction=correction, **of_record(IndexSettings, settings))
         self.filter_cache = filter_cache
         self._whole: Collection | None = None  # what was fitted or opened, before writes
         self._other_fit = False  # whether the stored fit is not what this has
@@ -113,25 +100,15 @@ class Index(Collection):
             return super().__repr__()
         return f"<Index, not fitted: {self._recipe.metric}, {self._recipe.correction}>"
 
+    @with_keywords(InputSettings)
     def fit(
         self,
         query_bank: Vectors | None,
         targets: Vectors,
         *,
-        target_bank: Vectors | None = None,
-        ids: Ids | None = None,
-        payload: PayloadLike | None = None,
-        payload_schema: PayloadTypes | None = None,
-        encoder: str | Path | Encoder | None = None,
         bank_of_targets: bool = False,
-        live_queries: Vectors | None = None,
-        target_prior: PriorLike | None = None,
-        offsets: PriorLike | None = None,
-        fit_by: str | None = None,
-        relevant: Labels | None = None,
-        clicks: ClicksLike | None = None,
-        skip_bad_rows: bool = False,
         progress: bool | None = False,
+        **columns: Unpack[InputSettings],
     ) -> "Index":
         """Measure the hubness of targets with a query bank, and index them in memory.
 
@@ -143,30 +120,15 @@ class Index(Collection):
         query_bank : (b, d) example queries, or None as for `hubless.build`. All of them serve. Half of them, at
             most 1,000, measure hubness, by a fit on others
         targets : (n, d) what can be found
-        ids, payload : as for `hubless.build`, as is all that is not named here
+        bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
         progress : show progress bars; None does if standard error is a terminal
         """
-        if offsets is None:
-            offsets = self._recipe.offsets
-        recipe = self._recipe = replace(self._recipe.in_process(), offsets=offsets)
-        given = Inputs(
-            targets=targets,
-            query_bank=query_bank,
-            target_bank=target_bank,
-            live_queries=live_queries,
-            ids=ids,
-            payload=payload,
-            payload_schema=payload_schema,
-            encoder=encoder,
-            target_prior=target_prior,
-            offsets=offsets,
-            fit_by=fit_by,
-            relevant=relevant,
-            clicks=clicks,
-            skip_bad_rows=skip_bad_rows,
-        )
-        chosen = None if live_queries is None else "live queries"
-        recipe.check_inputs(query_bank, target_prior, fit_by, target_bank, clicks, chosen)
+        if columns.setdefault("offsets", None) is None:
+            columns["offsets"] = self._recipe.offsets
+        recipe = self._recipe = replace(self._recipe.in_process(), offsets=columns["offsets"])
+        given = Inputs(targets=targets, query_bank=query_bank, **columns)
+        chosen = None if given.live_queries is None else "live queries"
+        recipe.check_inputs(query_bank, given.target_prior, given.fit_by, given.target_bank, given.clicks, chosen)
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps:
             with seen.unchanged():

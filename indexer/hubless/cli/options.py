@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NoReturn, Union, Unpack, get_args, get_origin
 
 import typer
 
@@ -103,13 +103,17 @@ _TAKEN_BY: dict[type, set[Any]] = {bool: {bool}, int: {int, float}, float: {floa
 
 
 def parameters_of(function: Callable[..., Any], skip: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the types of a function's parameters by name, without `progress` and those to skip."""
-    left_out = {"self", "progress", *skip}
-    return {
-        name: parameter.annotation
-        for name, parameter in inspect.signature(function).parameters.items()
-        if name not in left_out and parameter.kind is not parameter.VAR_KEYWORD
-    }
+    """Return the types of a function's parameters by name, without `progress` and those to skip.
+
+    Those of a record, `**settings: Unpack[Record]`, are among them.
+    """
+    types = dict[str, Any]()
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            types[name] = parameter.annotation
+        for record in get_args(parameter.annotation) if get_origin(parameter.annotation) is Unpack else ():
+            types |= record.__annotations__
+    return {name: kind for name, kind in types.items() if name not in {"self", "progress", *skip}}
 
 
 def read_settings(given: Sequence[str] | None, known: Mapping[str, Any], *, others: bool = False) -> dict[str, Any]:

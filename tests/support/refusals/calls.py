@@ -1,6 +1,5 @@
 """The calls of the table, each with right arguments until a row gives others: of Python, and as a command."""
 
-import inspect
 import json
 from functools import cache
 
@@ -12,6 +11,7 @@ from support.score_logs import as_lists, hubby_log
 
 import hubless
 from hubless.builder import lifecycle
+from hubless.cli.options import parameters_of
 from hubless.filters import parse_filter
 from hubless.jobs.job_file import read_job
 from hubless.scores.log_file import read_log
@@ -43,7 +43,7 @@ gates:
   recall:
     min: 0.9
 """
-OF_INDEX = set(inspect.signature(hubless.Index).parameters)
+OF_INDEX = set(parameters_of(hubless.Index))
 
 
 CALLS = {}
