@@ -37,6 +37,7 @@ from hubless_lab.experiments.abstain import (
     folds,
     trial_answers,
 )
+from hubless_lab.experiments.drawn_banks import Draws
 from hubless_lab.experiments.methods import Method
 from hubless_lab.experiments.quality import calibration_error
 from hubless_lab.experiments.trials import Labelled, Pairs, Trial, read_side
@@ -77,7 +78,7 @@ def with_all_pairs(data: Set, folder: Path) -> Set:
 def splits(pairs: Pairs, folder: Path, seeds: int) -> Iterator[Trial]:
     """Yield strict splits, or splits of the users where queries have one, and all targets are searched."""
     if not (folder / "user.npy").is_file():
-        yield from Labelled(pairs, None, None).trials(seeds)
+        yield from Labelled(pairs, None, None).trials(Draws(seeds=seeds))
         return
     of_queries = np.load(folder / "user.npy")
     users = np.unique(of_queries)

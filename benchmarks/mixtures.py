@@ -20,7 +20,8 @@ from benchmarks.real_sets import Set, print_sets
 from hubless import measures
 from hubless.corrections import CORRECTIONS
 from hubless.corrections.by_group import fit_by_group
-from hubless.corrections.grouped import GroupedVectors, Names
+from hubless.corrections.grouped import GroupedVectors
+from hubless.corrections.roles import Names
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import HeldVectors
 from hubless_lab.experiments.trials import Trial, strict_trial

@@ -27,8 +27,8 @@ from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.inputs.clicks import Clicks
 from hubless.builder.pipeline.click_choice import PLAIN, RAW, chosen_by_clicks
 from hubless.builder.recipe import Recipe
-from hubless.corrections.fits import fit_each, offsets_each
-from hubless.corrections.traits import NO_TRAITS
+from hubless.corrections.fits import fit_each
+from hubless.corrections.target_columns import NO_COLUMNS, offsets_each
 from hubless.errors import InputError
 from hubless.measures.repeats import without_copies
 from hubless.vectors.arrays import F32, F64, I64
@@ -164,9 +164,9 @@ def measure(data: Set, seeds: int) -> dict[str, Any]:
                 chosen = RAW
             raw = recall(made, targets, 0.0)
             by = {}
-            for traits in (NO_TRAITS, vectors.traits):
-                fits = fit_each(RECIPE.method, [bank], source, None, traits)
-                by[traits is NO_TRAITS] = recall(made, targets, offsets_each(fits, source, traits)[0]) - raw
+            for columns in (NO_COLUMNS, vectors.columns):
+                fits = fit_each(RECIPE.method, [bank], source, None, columns)
+                by[columns is NO_COLUMNS] = recall(made, targets, offsets_each(fits, source, columns)[0]) - raw
             found = {"raw": raw, "auto": by[True], "clicks": 0.0 if chosen == RAW else by[chosen == PLAIN]}
             for what, value in found.items():
                 cases.setdefault(name, {}).setdefault(what, []).append(round(value, 3))

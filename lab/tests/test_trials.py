@@ -5,7 +5,8 @@ from support.labelled import pairs
 from hubless.corrections import correction
 from hubless.errors import DimensionMismatch, InputError
 from hubless_lab.experiments import trials
-from hubless_lab.experiments.trials import Pairs, banked_trial, least_covering, open_pairs, strict_trial
+from hubless_lab.experiments.drawn_banks import least_covering
+from hubless_lab.experiments.trials import Pairs, banked_trial, open_pairs, strict_trial
 
 GIVEN = pairs(50)
 

@@ -12,9 +12,10 @@ from support.printed import write_sample
 import hubless
 from hubless.builder.inputs.clicks import Clicks
 from hubless.builder.pipeline.click_choice import POWERS
+from hubless.builder.pipeline.refitting import prior_of_offsets
 from hubless.corrections.alone import StandingAlone
+from hubless.corrections.banks.click_prior import click_prior
 from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.prior import click_prior
 from hubless.errors import InputError
 from hubless.store.kept_clicks import Click, ClickWriter, read_clicks
 
@@ -58,8 +59,8 @@ def test_prior_of_clicks_is_the_mean_demand_of_gamma_and_poisson():
     np.testing.assert_allclose(whole.values, counts + 9 / 14)
     np.testing.assert_allclose(half.values, np.sqrt(whole.values))
     rows = Clicks(np.arange(3), np.array([2, 3, 3]), np.array([2.0, 9, 3]), np.array([False, False, True]))
-    np.testing.assert_allclose(rows.prior(4, 1.0).values, whole.values)  # of first hits a third counts
-    assert whole.taken(np.array([3])).median == whole.median
+    np.testing.assert_allclose(rows.columns(4, 1.0).number.values, whole.values)  # of first hits a third counts
+    assert whole[np.array([3])].median == whole.median
     assert (whole.median, half.median) == pytest.approx((9 / 14, np.sqrt(9 / 14)))
 
 
@@ -301,4 +302,4 @@ def test_prior_of_a_target_whose_offset_was_held_back_is_that_of_later_ones(chos
     offsets[3] = 0.4 - fitted.constant
     known = prior_of(chosen.manifest.clicks)
     expected = np.where(np.arange(TARGETS) == 3, known.usual, known.values)
-    np.testing.assert_allclose(held.prior(VECTORS, offsets, known.usual).values, expected, rtol=1e-4)
+    np.testing.assert_allclose(prior_of_offsets(held, VECTORS, offsets, known.usual), expected, rtol=1e-4)

@@ -10,7 +10,7 @@ from support.segments import assert_stamps_stand_once, sizes
 
 import hubless
 from hubless.builder import indexing, lifecycle
-from hubless.builder.pipeline.compaction import Rebuilt
+from hubless.builder.pipeline.compaction import Trained
 from hubless.knn import aims
 from hubless.search.transaction import open_written
 from hubless.search.writes import Put, Remove
@@ -71,14 +71,14 @@ def assert_same(home, before):
 
 def meanwhile(monkeypatch, work):
     """Do some work once the index was trained, and before its version is published."""
-    of = Rebuilt.of
+    of = Trained.of
 
     def trained(*given, **options):
         made = of(*given, **options)
         work()
         return made
 
-    monkeypatch.setattr(Rebuilt, "of", trained)
+    monkeypatch.setattr(Trained, "of", trained)
 
 
 def test_nothing_is_trained_until_it_is_due(home):

@@ -8,12 +8,14 @@ from support import naive
 from support.problems import centred, normal, source, with_hubs
 
 from hubless import CORRECTIONS
-from hubless.corrections import prior, registered
+from hubless.corrections import registered
+from hubless.corrections.banks.click_prior import click_prior
 from hubless.corrections.centred import CentredCorrection
+from hubless.corrections.fits import TAKES_PRIOR, fit_each
 from hubless.corrections.folded import auto
 from hubless.corrections.folded.topic import find_topic
-from hubless.corrections.prior import TAKES_PRIOR, TargetPrior, as_prior, click_prior
-from hubless.corrections.traits import TargetTraits
+from hubless.corrections.roles import PRIOR
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn
 from hubless.errors import InputError, StorageError
 from hubless.kernels import similarities
 from hubless.vectors.sources import sampled_rows
@@ -25,8 +27,12 @@ CLOSE = {"rtol": 0, "atol": 2e-6}
 
 def fit(method, values=UNEVEN, problem=PROBLEM, **parameters):
     made = CORRECTIONS[method](**parameters)
-    given_prior = None if values is None else TargetPrior(np.asarray(values, np.float64))
-    return prior.fit(made, problem.bank, problem.targets, problem.target_bank, given_prior)
+    columns = NO_COLUMNS if values is None else with_prior(values)
+    return fit_each(made, [problem.bank], problem.targets, problem.target_bank, columns)[0]
+
+
+def with_prior(values):
+    return NO_COLUMNS.beside(PRIOR, TargetColumn(np.asarray(values, np.float64)))
 
 
 def offsets(method, values=UNEVEN, problem=PROBLEM, **parameters):
@@ -55,7 +61,7 @@ def test_sinkhorn_with_a_prior_is_the_naive_one(sizes, temperature, iterations, 
     values = np.random.default_rng(seed).uniform(0.1, 5, len(targets))
     with mock.patch.object(similarities, "KEEP_BYTES", similarities.KEEP_BYTES if kept else 0):
         method = CORRECTIONS["dbsn"](temperature=temperature, iterations=iterations, fit_sample="all")
-        found = prior.fit(method, bank, targets, more, TargetPrior(values)).offsets(targets)
+        found = fit_each(method, [bank], targets, more, with_prior(values))[0].offsets(targets)
     marginal = np.concatenate([values / values.mean(), np.ones(len(more))])
     columns = np.vstack([targets, more])
     marginal /= marginal.sum()
@@ -108,17 +114,15 @@ class TestEveryCorrectionThatTakesAPrior:
 
     def test_offset_of_a_later_target_is_that_of_the_same_target_in_the_fit(self, method):
         fitted = fit(method)
-        later = CentredCorrection(fitted, 0.25).offsets(PROBLEM.targets[[3, 50]], traits=TargetTraits(UNEVEN[[3, 50]]))
+        later = CentredCorrection(fitted, 0.25).offsets(PROBLEM.targets[[3, 50]], columns=with_prior(UNEVEN[[3, 50]]))
         np.testing.assert_allclose(later, offsets(method)[[3, 50]] - 0.25, **CLOSE)
 
     def test_later_target_without_a_prior_counts_as_the_median(self, method):
         centred_fit = CentredCorrection(fit(method), 0.0)
         new = normal(3, 12, seed=5)
         unknown = centred_fit.offsets(new)
-        np.testing.assert_array_equal(
-            centred_fit.offsets(new, traits=TargetTraits(np.full(3, np.median(UNEVEN)))), unknown
-        )
-        np.testing.assert_array_equal(centred_fit.offsets(new, traits=TargetTraits(np.full(3, np.nan))), unknown)
+        for each in (np.median(UNEVEN), np.nan):
+            np.testing.assert_array_equal(centred_fit.offsets(new, columns=with_prior([each] * 3)), unknown)
 
     def test_state_goes_through_arrays_and_json(self, method):
         fitted = fit(method)
@@ -158,6 +162,6 @@ class TestChecks:
         np.save(tmp_path / "p.npy", np.array([1, 2, 5]))
         (tmp_path / "p.txt").write_text("1\n2\n5\n")
         for values in (tmp_path / "p.npy", str(tmp_path / "p.txt"), [1, 2, 5], np.array([1, 2, 5], np.float32)):
-            np.testing.assert_array_equal(as_prior(values, 3).values, [1.0, 2.0, 5.0])
+            np.testing.assert_array_equal(PRIOR.given(values, 3), [1.0, 2.0, 5.0])
         with pytest.raises(StorageError, match="target prior: there is no such file"):
-            as_prior(tmp_path / "nowhere.npy", 3)
+            PRIOR.given(tmp_path / "nowhere.npy", 3)

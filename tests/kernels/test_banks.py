@@ -4,9 +4,9 @@ from support.executing import InShards
 from support.problems import normal, with_hubs
 
 from hubless import CORRECTIONS
-from hubless.corrections.fits import fit_each, offsets_each
-from hubless.corrections.prior import TargetPrior
-from hubless.corrections.traits import NO_TRAITS, TargetTraits
+from hubless.corrections.fits import fit_each
+from hubless.corrections.roles import PRIOR
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, offsets_each
 from hubless.kernels import coupling, sharding, streaming
 from hubless.kernels.coupling import Pass, coupled, in_step
 from hubless.kernels.reductions import Softmax, log_sum_exp, log_sum_exp_each, top_k_mean, top_k_mean_each
@@ -103,8 +103,8 @@ def test_fit_that_needs_more_passes_than_another_gets_them():
 @pytest.mark.parametrize("name", ["auto", "sn", "dbsn", "csls", "is", "dn"])
 def test_fits_on_a_bank_and_a_part_of_it_are_those_one_by_one(name):
     method, extra = CORRECTIONS[name](), OTHER if name in ("auto", "dbsn") else None
-    fits = fit_each(method, [PART, BANK], TARGETS, extra, NO_TRAITS)
-    for ours, fitted, bank in zip(offsets_each(fits, TARGETS, NO_TRAITS), fits, (PART, BANK), strict=True):
+    fits = fit_each(method, [PART, BANK], TARGETS, extra, NO_COLUMNS)
+    for ours, fitted, bank in zip(offsets_each(fits, TARGETS, NO_COLUMNS), fits, (PART, BANK), strict=True):
         alone = method.fit(bank, TARGETS, extra)
         np.testing.assert_allclose(ours, alone.offsets(TARGETS), rtol=0, atol=2e-5)
         assert fitted.details.keys() == alone.details.keys()
@@ -115,8 +115,8 @@ def test_fits_in_step_take_a_prior_and_read_targets_once_a_pass(monkeypatch):
     passes, together = [], coupling.coupled
     monkeypatch.setattr(coupling, "coupled", lambda some: passes.append(len(some)) or together(some))
     method = CORRECTIONS["sn"](fit_sample=31, temperature=0.3)
-    prior = TargetPrior(np.linspace(1, 5, 310))
-    fits = fit_each(method, [PART, BANK], TARGETS, None, TargetTraits(prior.values))
+    prior = TargetColumn(np.linspace(1, 5, 310))
+    fits = fit_each(method, [PART, BANK], TARGETS, None, NO_COLUMNS.beside(PRIOR, prior))
     assert passes[0] == 2
     for fitted, bank in zip(fits, (PART, BANK), strict=True):
         alone = method.fit(bank, TARGETS, None, prior)

@@ -4,7 +4,7 @@ from support import naive
 from support.problems import normal, with_hubs
 
 from hubless import CORRECTIONS
-from hubless.corrections.prior import TargetPrior
+from hubless.corrections.target_columns import TargetColumn
 from hubless.kernels import coupling, truncated
 from hubless.vectors.sources import ArrayVectors, sampled_rows
 
@@ -75,10 +75,10 @@ class TestStepsOverAllTargets:
 
     def test_targets_count_as_their_weights_in_all_steps(self, monkeypatch):
         monkeypatch.setattr(truncated, "LEAST_ENTRY", 0.0)
-        prior = TargetPrior(np.linspace(1, 5, 310))
+        prior = TargetColumn(np.linspace(1, 5, 310))
         method = CORRECTIONS["sn"](temperature=0.1, fit_sample=31, iterations=7)
         found = method.fit(PROBLEM.bank, PROBLEM.targets, None, prior).potentials
-        expected = self.expected(of_sample=3, over_all=4, weights=prior.weights)
+        expected = self.expected(of_sample=3, over_all=4, weights=prior.values / prior.values.mean())
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
     @pytest.mark.parametrize("block_size", [2**23, 1000])

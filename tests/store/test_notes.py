@@ -7,7 +7,7 @@ from support import small
 
 import hubless
 from hubless.builder.backup import back_up, restore
-from hubless.builder.pipeline.draft import delete
+from hubless.builder.pipeline.engines import delete
 from hubless.store.catalog import Catalog
 from hubless.store.notes import Note, put_number
 

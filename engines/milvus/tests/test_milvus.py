@@ -251,7 +251,7 @@ def test_build_that_fails_leaves_nothing_in_milvus(tmp_path, milvus, monkeypatch
         raise RuntimeError("no room")
 
     before = set(milvus.client.list_collections())
-    monkeypatch.setattr("hubless.builder.build.write_version", broken)
+    monkeypatch.setattr("hubless.builder.pipeline.publishing.described", broken)
     with pytest.raises(RuntimeError, match="no room"):
         small.build(tmp_path, "failing", engine="milvus")
     assert set(milvus.client.list_collections()) == before

@@ -5,7 +5,7 @@ import pytest
 from support import small
 
 import hubless
-from hubless.builder.pipeline import draft as engines
+from hubless.builder.pipeline import engines
 from hubless.errors import InputError
 from hubless_milvus.names import alias_name, collection_name
 
@@ -103,7 +103,7 @@ def test_collection_without_our_mark_is_never_dropped(tmp_path, client):
 def test_build_that_was_killed_is_cleared_away_by_the_next(tmp_path, client, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("hubless_milvus.engine.drop", lambda *_: [])  # as if there had been no time
-        patch.setattr("hubless.builder.build.write_version", lambda *_, **options: 1 / 0)
+        patch.setattr("hubless.builder.pipeline.publishing.described", lambda *_, **options: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             build(tmp_path, "killed")
     [left] = [name for name in client.list_collections() if name.startswith("hubless_killed_")]

@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from hubless.builder.executors import executing
 from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.keywords import (
@@ -15,9 +14,8 @@ from hubless.builder.keywords import (
     of_record,
     with_keywords,
 )
-from hubless.builder.pipeline.draft import drafting
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.next_version import make_current, write_version
+from hubless.builder.pipeline.publishing import drafting
 from hubless.builder.recipe import Recipe
 from hubless.errors import InputError, advice
 from hubless.progress import progress_bars
@@ -97,16 +95,14 @@ def build(
         seen = given.seen()
         with seen.unchanged():
             opened, contents = given.open(recipe.metric)
-        with drafting(work.catalog, collection, recipe, steps) as (staged, bench):
-            with executing(recipe.executor, staged.folder):
-                with seen.unchanged():
-                    # first, so that mistakes in them are found before the long work
-                    held = contents.held(staged.folder)
-                    vectors = read_vectors(opened, recipe, staged.folder)
-                parts = fit_version(vectors, held, bench, bank_of_targets=bank_of_targets, strength=decided)
-                steps.step("writing")
-                written = write_version(replace(parts, seq=seq), staged)
-            return make_current(staged, written, then=work.publish)
+        with drafting(work.catalog, collection, recipe, steps) as draft:
+            with seen.unchanged():
+                # first, so that mistakes in them are found before the long work
+                held = contents.held(draft.folder)
+                vectors = read_vectors(opened, recipe, draft.folder)
+            made = fit_version(vectors, held, draft, bank_of_targets=bank_of_targets, strength=decided)
+            steps.step("writing")
+            return draft.publish(replace(made, seq=seq), work.publish)
 
 
 def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Unpack
@@ -10,36 +9,28 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.default_strength import unlabelled_strength
 from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.joined import joined_items
 from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.keywords import IndexSettings, InputSettings, of_record, with_keywords
-from hubless.builder.pipeline.compaction import needs_training, rebuilt
-from hubless.builder.pipeline.draft import Workbench, drafting, in_index
-from hubless.builder.pipeline.fit import calibrated, fit_version, judged_by
-from hubless.builder.pipeline.flush import as_copied, as_flushed
-from hubless.builder.pipeline.next_version import (
-    UNNAMED,
-    UNSAVED,
-    confidence_record,
-    described,
-    make_current,
-    write_version,
-)
-from hubless.builder.recipe import Recipe, StoredRecipe
-from hubless.errors import BundleDamaged, DuplicateIds, InputError
+from hubless.builder.pipeline.calibration import told_by_labels
+from hubless.builder.pipeline.carry import keep_fit
+from hubless.builder.pipeline.compaction import needs_training
+from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.flush import as_copied
+from hubless.builder.pipeline.manifests import UNNAMED, UNSAVED, described, other_numbers
+from hubless.builder.pipeline.publishing import Workbench
+from hubless.builder.recipe import Recipe, recipe_of
+from hubless.errors import DuplicateIds, InputError
 from hubless.kernels.forks import in_each_process
-from hubless.measures.confidence.calibration_pairs import MOST_PAIRS, LabelledPairs, calibrating_rows
-from hubless.measures.labels import KnownItems, Labels, known_queries
+from hubless.measures.labels import Labels
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import FILTER_CACHE, Collection, open_collection
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
 from hubless.search.transaction import Transaction, WritableCollection, open_written
 from hubless.search.writes import Put, Remove, Write
-from hubless.store import bundle
 from hubless.store.addressed import readable
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
@@ -80,7 +71,6 @@ class Index(Collection):
         self._recipe = Recipe(metric=check_metric(metric), correction=correction, **of_record(IndexSettings, settings))
         self.filter_cache = filter_cache
         self._whole: Collection | None = None  # what was fitted or opened, before writes
-        self._other_fit = False  # whether the stored fit is not what this has
         self._home: tuple[Path, str] | None = None  # the catalog and the collection whose log is followed
         in_each_process(self)
 
@@ -135,8 +125,7 @@ class Index(Collection):
                 opened, contents = given.open(recipe.metric)
                 held = contents.held(None)
                 vectors = read_vectors(opened, recipe)
-            bench = Workbench(recipe, partial(in_index, None, recipe), steps)
-            parts = fit_version(vectors, held, bench, bank_of_targets=bank_of_targets)
+            parts = fit_version(vectors, held, Workbench(recipe=recipe, steps=steps), bank_of_targets=bank_of_targets)
             self._home = None
             self._start(replace(parts, manifest=described(parts, UNNAMED, UNSAVED)))
         return self
@@ -205,21 +194,11 @@ class Index(Collection):
         relevant : for each the id of its right target, or a list of ids: docs/cli.md, "Labels"
         """
         with self._changing:
-            parts = self.parts
-            if parts.confidence is None:
-                raise InputError("index", "one with a model of confidence; build it with a query bank", "one without")
-            items = as_items(queries, "queries")
-            asked = self.prepare(in_memory(items.vectors), "queries")
-            rows = calibrating_rows(relevant, KnownItems(self.count, parts.ids), known_queries(items))
-            labelled = [(query, right) for query, right in enumerate(rows) if right is not None][:MOST_PAIRS]
-            pairs = LabelledPairs(asked[[query for query, _ in labelled]], [right for _, right in labelled])
-            found = judged_by(unlabelled_strength(self.manifest), parts.ranker, pairs)
-            model = calibrated(parts.confidence, parts.ranker, pairs, found.value)
-            record = {"confidence": confidence_record(model), "strength": found.value, "decided": found}
-            for known in (self, self._opened_whole):
-                manifest = known.manifest.model_copy(update=record)
-                known._become(replace(known.parts, confidence=model, manifest=manifest))
-            self._other_fit = True
+            self._renumber(**told_by_labels(self.parts, queries, relevant))
+
+    def _renumber(self, **numbers: Any) -> None:
+        for known in (self, self._opened_whole):
+            known._become(other_numbers(known.parts, **numbers))
 
     @property
     def _opened_whole(self) -> Collection:
@@ -230,7 +209,6 @@ class Index(Collection):
     def _start(self, parts: Parts, whole: Collection | None = None) -> None:
         """Be what was fitted, or opened, with the writes since."""
         self._whole = whole or Collection(parts, self.filter_cache)
-        self._other_fit = False
         self._become(parts)
 
     def _write(self, write: Write) -> None:
@@ -263,14 +241,8 @@ class Index(Collection):
             here = (home.path, name) == self._home
             if not len(parts.targets) and not here:
                 raise InputError("index", "at least one target", "none")
-            with drafting(home, name, self._recipe, steps) as (staged, bench):
-                trains = needs_training(parts) if here else not parts.targets.is_as_built
-                made = rebuilt(parts, bench, staged) if trains else as_flushed(parts)
-                if not here:
-                    made = as_copied(made)
-                elif self._other_fit:
-                    made = replace(made, manifest=made.manifest.model_copy(update={"fit": UNSAVED}))
-                saved = make_current(staged, write_version(made, staged), parts.manifest.version if here else None)
+            trains = needs_training(parts) if here else not parts.targets.is_as_built
+            saved = keep_fit(home, name, parts if here else as_copied(parts), steps, self._recipe, trains=trains)
             opened = open_parts(catalog, name, version=saved.version, hashes=False, known=parts if here else None)
             self._start(replace(opened, encoder=parts.encoder))
             self._home = home.path, name
@@ -335,13 +307,11 @@ def open_index(
     else:
         written = WritableCollection(open_collection(home, collection, version=version, **options), None)
     parts = written.base.parts
-    try:
-        index = Index(metric=parts.manifest.metric, filter_cache=filter_cache)
-        index._recipe = StoredRecipe.of(parts.manifest)
-    except InputError as error:  # the manifest is right by its hash, and asks for what no build takes
-        raise BundleDamaged((parts.folder or Path()) / bundle.MANIFEST, str(error)) from error
+    index = Index(metric=parts.manifest.metric, filter_cache=filter_cache)
+    index._recipe = recipe_of(parts)
     index._start(written.current.parts, written.base)
-    index._other_fit = encoder is not None
+    if encoder is not None:
+        index._renumber()
     if version is None:
         index._home = home.path, index.name
     return index

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar, cast
 
 from hubless.builder.inputs.clicks import ClicksLike
-from hubless.corrections.prior import PriorLike
+from hubless.corrections.roles import NumbersLike
 from hubless.encoders import Encoder
 from hubless.measures.labels import Labels
 from hubless.vectors.files import Vectors
@@ -110,8 +110,8 @@ class InputSettings(TypedDict, total=False):
     encoder: str | Path | Encoder | None
     target_bank: Vectors | None
     live_queries: Vectors | None
-    target_prior: PriorLike | None
-    offsets: PriorLike | None
+    target_prior: NumbersLike | None
+    offsets: NumbersLike | None
     fit_by: str | None
     relevant: Labels | None
     clicks: ClicksLike | None

@@ -1,7 +1,6 @@
 """The life of a collection that is written to: created empty, writes merged, its correction fitted again."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,18 +8,17 @@ from typing import Any
 import pyarrow as pa
 
 from hubless.builder.banks.default_strength import lasting_strength
-from hubless.builder.index import open_index
 from hubless.builder.inputs.bank_rows import QUERY_BANK
 from hubless.builder.inputs.build_inputs import Contents, HeldContents
 from hubless.builder.inputs.clicks import ClicksLike
-from hubless.builder.pipeline.carry import NextTargets, current_parts, empty_targets
-from hubless.builder.pipeline.compaction import Rebuilt, needs_training
-from hubless.builder.pipeline.draft import drafting, prune
+from hubless.builder.pipeline.calibration import told_by_labels
+from hubless.builder.pipeline.carry import NextTargets, current_parts, empty_targets, keep_fit
+from hubless.builder.pipeline.compaction import Trained, needs_training
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.flush import as_flushed
-from hubless.builder.pipeline.next_version import make_current, new_manifest, write_version
-from hubless.builder.pipeline.refitting import labels_of, lasting_prior, refit_bank, refit_vectors
-from hubless.builder.recipe import Recipe, StoredRecipe
+from hubless.builder.pipeline.manifests import new_manifest, other_numbers
+from hubless.builder.pipeline.publishing import changing, drafting
+from hubless.builder.pipeline.refitting import labels_of, lasting_roles, refit_bank, refit_vectors
+from hubless.builder.recipe import Recipe, recipe_of
 from hubless.corrections import is_given
 from hubless.corrections.banks.bank_checks import WITHOUT_BANK
 from hubless.corrections.centred import CentredCorrection
@@ -33,16 +31,14 @@ from hubless.errors import (
     InputError,
     JobRunning,
     StorageError,
-    storage_errors,
 )
 from hubless.measures.labels import Labels
-from hubless.progress import Progressing, progress_bars
+from hubless.progress import Progressing, Silent, progress_bars
 from hubless.search.engines.full import CANDIDATES
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
 from hubless.store.bundle import CorrectionRecord, Manifest
 from hubless.store.catalog import Catalog, overtaken, version_at
-from hubless.store.locks import lease
 from hubless.store.names import check_name
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import check_dims
@@ -54,8 +50,8 @@ from hubless.vectors.readers.payload_text import TYPES
 ID_TYPES = {"int64": pa.int64(), "string": pa.large_string()}
 MOST_DIM = 65_536
 NONE, AUTO = "none", "auto"
-MOMENT, PATIENCE = 2.0, 60.0
-"""Seconds for which a job waits for another one, such as a server that flushes writes, and what was trained does."""
+PATIENCE = 60.0
+"""Seconds for which an index that was trained waits for another job."""
 
 
 def create(
@@ -99,8 +95,8 @@ def create(
                     _give_encoder(home, collection, encoder)
                 return False
         held = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), encoder).held(None)
-        with home.staging(collection) as staged, storage_errors(staged.folder):
-            make_current(staged, write_version(_empty(held, comparison(metric).width(dim), recipe), staged))
+        with drafting(home, collection, recipe, Silent()) as draft:
+            draft.publish(_empty(held, comparison(metric).width(dim), recipe))
     return True
 
 
@@ -124,15 +120,14 @@ def _empty(held: HeldContents, width: int, recipe: Recipe) -> Parts:
 
 def _give_encoder(home: Catalog, collection: str, encoder: Endpoint) -> None:
     """Make a version with an encoder, of a collection without targets that has another one or none."""
-    described = encoder.description.model_dump()
     try:
-        with lease(home.path / collection, "hubless serve, which gives it an encoder"):
-            known = open_index(home, collection, lenient=True)
-            if getattr(known.parts.encoder, "description", None) == encoder.description:
+        with changing(home.path, collection, "hubless serve, which gives it an encoder", None, 0) as (_, name):
+            parts = current_parts(home, name)
+            if getattr(parts.encoder, "description", None) == encoder.description:
                 return
-            if known.count:
+            if len(parts.targets):
                 raise CollectionExists(f"collection {collection!r} has targets; only an empty one takes an encoder")
-            open_index(home, collection, encoder=described).save(home.path, collection)
+            keep_fit(home, name, other_numbers(parts, encoder=encoder), Silent())
     except JobRunning as error:
         raise InputError("encoder", "a collection that no job changes; try again", "a job at work on it") from error
 
@@ -180,10 +175,11 @@ def merge(
     `JobRunning` if another job changes the collection; `BundleError` if the current version is damaged; `StorageError`
     if the catalog cannot be written, or `LogDamaged` if the log cannot be read to its end.
     """
-    with _job(catalog, collection, "hubless merge", keep) as (home, name):
-        index = open_index(home, name, lenient=True)
-        due = index.seq > index.manifest.log_seq or needs_training(index.parts)
-        return index.save(catalog, name, progress=progress) if due else None
+    with changing(catalog, collection, "hubless merge", keep) as (home, name), progress_bars(progress) as steps:
+        parts = current_parts(home, name)
+        trains = needs_training(parts)
+        due = trains or parts.seq > parts.manifest.log_seq
+        return keep_fit(home, name, parts, steps, trains=trains) if due else None
 
 
 def flush(catalog: Catalog, written: Parts, *, keep: int | None = None) -> Manifest | None:
@@ -192,11 +188,10 @@ def flush(catalog: Catalog, written: Parts, *, keep: int | None = None) -> Manif
     Costs what was written. Raises `JobRunning`, `CollectionNotFound`, `StorageError`, `LogDamaged`.
     """
     work = "hubless serve, which flushes writes"
-    with _job(catalog.path, written.manifest.collection, work, keep, patience=0) as (home, name):
+    with changing(catalog.path, written.manifest.collection, work, keep, patience=0) as (home, name):
         if home.current(name) != written.manifest.version:
             return None
-        with home.staging(name) as staged, storage_errors(staged.folder):
-            return make_current(staged, write_version(as_flushed(written), staged), written.manifest.version)
+        return keep_fit(home, name, written, Silent())
 
 
 def compact(
@@ -213,16 +208,11 @@ def compact(
     before = open_parts(home, name, lenient=True)
     if not needs_training(before):
         return None
-    with progress_bars(progress) as steps, drafting(home, name, StoredRecipe.of(before.manifest), steps) as drafted:
-        staged, bench = drafted
-        made = Rebuilt.of(before, staged, bench)
-        with _job(catalog, name, "hubless merge", keep, patience=PATIENCE):
-            now = open_parts(home, name, hashes=False, lenient=True, known=before)
-            if (now.manifest.fit, now.manifest.built) != (before.manifest.fit, before.manifest.built):
-                return None
-            if now.seq < before.seq:  # activated meanwhile: the log would put again what the index has, behind it
-                return None
-            return make_current(staged, write_version(made.caught_up(now), staged), now.manifest.version)
+    with progress_bars(progress) as steps, drafting(home, name, recipe_of(before), steps) as draft:
+        trained = Trained.of(before, draft)
+        with changing(catalog, name, "hubless merge", keep, patience=PATIENCE):
+            now = trained.caught_up(open_parts(home, name, hashes=False, lenient=True, known=before))
+            return None if now is None else draft.publish(now)
 
 
 def calibrate(
@@ -239,28 +229,10 @@ def calibrate(
     The offsets and the index stay; what was written since is merged in. `queries` and `relevant` are as for
     `Index.calibrate`; other parameters and errors are those of `refit`. Return the manifest of the new version.
     """
-    with _job(catalog, collection, "hubless calibrate", keep) as (home, name):
-        index = open_index(home, name, lenient=True)
-        index.calibrate(queries, relevant)
-        return index.save(catalog, name, progress=progress)
-
-
-@contextmanager
-def _job(
-    catalog: str | Path, collection: str, work: str, keep: int | None, patience: float = MOMENT
-) -> Iterator[tuple[Catalog, str]]:
-    """Hold the lease of a collection. At the end delete old versions, and the writes that all others have.
-
-    Another job is waited for so many seconds.
-    """
-    home = Catalog(catalog)
-    name = home.resolve(collection)
-    home.current(name)
-    with lease(home.path / name, work, patience):
-        yield home, name
-        if keep is not None:
-            prune(home, name, keep)
-        home.cut_log(name)
+    with changing(catalog, collection, "hubless calibrate", keep) as (home, name), progress_bars(progress) as steps:
+        parts = current_parts(home, name)
+        made = other_numbers(parts, **told_by_labels(parts, queries, relevant))
+        return keep_fit(home, name, made, steps, trains=needs_training(made))
 
 
 def refit(
@@ -308,51 +280,51 @@ def refit(
     clients : (b,) who asked each of the given queries, None whoever is believed; what few want alone lifts no target
     progress : show progress bars; None does if standard error is a terminal. Or what is told of the steps
     """
-    with _job(catalog, collection, "hubless refit", keep) as (home, name), progress_bars(progress) as steps:
+    with changing(catalog, collection, "hubless refit", keep) as (home, name), progress_bars(progress) as steps:
         steps.step("opening the current version")
         parts = current_parts(home, name)
         before = parts.manifest
         if over not in (None, before.version) and before.version < version_at(bank_order or 0):
             raise overtaken(name, before.version)
         check_refittable(before, correction)
-        recipe = _refitted(StoredRecipe.of(before), correction, parameters)
+        recipe = _refitted(recipe_of(parts), correction, parameters)
         items = None if query_bank is None else as_items(query_bank, QUERY_BANK)
         rows = NextTargets.of(parts)
-        with drafting(home, name, recipe, steps) as (staged, bench):
+        with drafting(home, name, recipe, steps) as draft:
             column = before.fit_by if fit_by is None else fit_by or None
             bank = refit_bank(parts, items, column, clients, append=append)
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
-            prior = before.target_prior if clicks is None else None
-            recipe.check_inputs(bank, prior, column, clicks=clicks)
-            held = rows.held(staged.folder)
+            roles = lasting_roles(before.roles, column, clicks=clicks is not None)
+            recipe.check_inputs(bank, roles.get("target_prior"), column, clicks=clicks)
+            held = rows.held(draft.folder)
             labels = labels_of(relevant, items, bank.queries.shape[0], rows.ids, bank_order is not None)
-            targets = rows.vectors(staged.folder)
+            targets = rows.vectors(draft.folder)
             vectors = refit_vectors(
                 rows,
                 targets,
                 bank,
                 recipe,
                 parts.basis,
-                staged.folder,
+                draft.folder,
                 clicks=clicks,
                 clicked=items,
-                fit_by=column,
-                target_prior=lasting_prior(rows, targets, prior),
+                roles=roles,
                 relevant=labels,
             )
             if clicks is not None:
                 for each in ("target_prior", "clicks"):
                     vectors.records.pop(each, None)
             strength = lasting_strength(before, labelled=labels is not None)
-            made = fit_version(vectors, held, bench, strength=strength, hold_back=True)
+            made = fit_version(vectors, held, draft, strength=strength, hold_back=True)
             kept: dict[str, Any] = {"bank_order": before.bank_order if bank_order is None else bank_order}
             if clicks is None:
                 kept |= {"target_prior": before.target_prior, "clicks": before.clicks}
             if note is not None:
                 kept["notes"] = [*made.manifest.notes, note]
+            known = made.manifest.model_copy(update={"version": before.version})
             steps.step("writing")
-            return make_current(staged, write_version(replace(made, seq=parts.seq), staged, **kept), before.version)
+            return draft.publish(replace(made, manifest=known, seq=parts.seq), **kept)
 
 
 def _refitted(recipe: Recipe, correction: str | None, parameters: Mapping[str, Any] | None) -> Recipe:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,13 +12,15 @@ from hubless.builder.executors import LOCAL, check_executor
 from hubless.builder.shards import check_shard_targets
 from hubless.corrections import GIVEN, OURS, Correction, correction as correction_named, folds
 from hubless.corrections.banks.bank_checks import without_queries
-from hubless.corrections.prior import PriorLike, taking_prior
-from hubless.errors import InputError, advice, one_line, refuse_given
+from hubless.corrections.fits import taking_prior
+from hubless.corrections.roles import NumbersLike
+from hubless.errors import BundleDamaged, InputError, advice, one_line, refuse_given
 from hubless.kernels.forks import cached_property
 from hubless.knn import index_type
 from hubless.knn.aims import AUTO, RECALL, Aims, parse_aims
 from hubless.search.engines.external import engine as external_engine
-from hubless.store.bundle import Manifest
+from hubless.search.parts import Parts
+from hubless.store.bundle import MANIFEST, Manifest
 from hubless.vectors.arrays import check_at_least
 from hubless.vectors.comparing import Metric, check_metric, comparison
 from hubless.vectors.fetched import fetched_file
@@ -43,7 +45,7 @@ class Recipe:
     keep_full: bool = False
     seed: int = 0
     executor: str = LOCAL
-    offsets: PriorLike | None = None
+    offsets: NumbersLike | None = None
 
     def __post_init__(self) -> None:
         """Check all that is known before the work begins. Raises `InputError` naming the parameter."""
@@ -89,7 +91,7 @@ class Recipe:
         return parse_aims(self.recall, self.memory, self.latency)
 
     @classmethod
-    def of(cls, manifest: Manifest) -> "Recipe":
+    def of(cls, manifest: Manifest) -> Self:
         """Return the recipe by which a version was made."""
         record = manifest.index
         aims = manifest.index.aims
@@ -162,6 +164,14 @@ class StoredRecipe(Recipe):
     def _check_correction(self) -> None:
         if self.correction in OURS:
             super()._check_correction()
+
+
+def recipe_of(parts: Parts) -> StoredRecipe:
+    """Return the recipe of a version that is opened. Raises `BundleDamaged` if no build takes what it asks for."""
+    try:
+        return StoredRecipe.of(parts.manifest)
+    except InputError as error:  # the manifest is right by its hash
+        raise BundleDamaged((parts.folder or Path()) / MANIFEST, str(error)) from error
 
 
 def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:

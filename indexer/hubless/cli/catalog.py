@@ -7,7 +7,7 @@ import typer
 
 from hubless.builder.backup import back_up, restore
 from hubless.builder.lifecycle import merge
-from hubless.builder.pipeline.draft import delete, prune, tell_engine
+from hubless.builder.pipeline.engines import delete, prune, tell_engine
 from hubless.builder.verification import Verdict, verify_catalog
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
 from hubless.cli.printing import empty_table, print_item, print_json, print_table

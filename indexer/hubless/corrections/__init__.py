@@ -24,8 +24,8 @@ from hubless.corrections.folded.softmax import FittedSoftmax as FittedSoftmax, I
 from hubless.corrections.gated.dis import DynamicInvertedSoftmax, FittedGatedSoftmax
 from hubless.corrections.gated.dual_dis import DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors
 from hubless.corrections.installed import Registered as Registered, entries_by_name, load
-from hubless.corrections.prior import OWN_OFFSETS
 from hubless.corrections.query_time import Gate as Gate, corrected_scores as corrected_scores
+from hubless.corrections.roles import OWN_OFFSETS
 from hubless.corrections.single_query import FittedSingleQuery, JoinedSinkhorn, SingleQuerySinkhorn
 from hubless.errors import InputError
 from hubless.vectors.comparing import COSINE

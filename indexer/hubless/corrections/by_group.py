@@ -19,7 +19,8 @@ from hubless.corrections.base import (
     targets_beside,
 )
 from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.grouped import GroupedVectors, Names, coded, groups_of, rows_by_group
+from hubless.corrections.grouped import GroupedVectors, coded, groups_of, rows_by_group
+from hubless.corrections.roles import Names
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, I64

@@ -7,11 +7,9 @@ import numpy as np
 
 from hubless.corrections.alone import StandingAlone
 from hubless.corrections.base import Details, FittedCorrection, QueryTime, Rows, State, StateArrays
-from hubless.corrections.prior import TargetPrior, prior_offsets
-from hubless.corrections.traits import NO_TRAITS, TargetTraits, offsets_of
-from hubless.errors import InputError
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns, offsets_each
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32, F64
+from hubless.vectors.arrays import F32
 
 CENTRE, ALONE = "centre", "alone"
 
@@ -37,30 +35,16 @@ class CentredCorrection:
     def details(self) -> Details:
         return self.fitted.details
 
-    def offsets(self, targets: Rows, advance: Advance = no_progress, traits: TargetTraits = NO_TRAITS) -> F32:
-        """H of each target, (n,), with its target prior, in the unit of the prior of the fit, or its group.
+    def offsets(self, targets: Rows, advance: Advance = no_progress, columns: TargetColumns = NO_COLUMNS) -> F32:
+        """H of each target, (n,), with what columns say of it, in the units of those of the fit.
 
-        Without a prior all count as the median. Raises `InputError` if the fit knew no such trait, or without groups
-        if the correction was fitted by them.
+        What they do not say is as usual. Raises `InputError` if the fit knew no such column, or without groups if the
+        correction was fitted by them.
         """
-        offsets = offsets_of(self.fitted, targets, traits, advance)
+        offsets = offsets_each([self.fitted], targets, columns, advance)[0].astype(np.float64)
         if self.alone is not None:
             offsets = self.alone.held_back(offsets)
         return (offsets - self.constant).astype(np.float32)
-
-    def prior(self, targets: Rows, offsets: F32, usual: float) -> TargetPrior:
-        """Return the target prior by which targets (n, d) have their offsets (n,).
-
-        `usual` is that of targets whose own nobody knew, and of those whose offset was held back.
-        Raises `InputError` if the prior adds nothing to any, as nothing was corrected.
-        """
-        of_fold = prior_offsets(self.fitted, np.array([np.e * usual]))[0]
-        if not of_fold:
-            raise InputError("collection", "one whose target prior shows in its offsets; build it again", "another")
-        told = offsets + self.constant
-        held = np.zeros(len(told), bool) if self.alone is None else np.isclose(told, self.alone.usual)
-        more: F64 = np.where(held, 0.0, told - offsets_of(self.fitted, targets))
-        return TargetPrior(usual * np.exp(more / of_fold), usual)
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> QueryTime | None:
         return self.fitted.query_time(targets, advance)

@@ -1,40 +1,61 @@
-"""Several fits of one correction, on a bank and on parts of it, in the passes over all targets that one takes."""
+"""Fits of one correction, on a bank and on parts of it, with what columns say of the targets.
 
-from collections.abc import Callable, Sequence
+**Groups** are fitted one by one, each on its own queries. A **target prior** says how often each target should be
+found, for the corrections that would find all equally often: p takes the place of 1/n in Sinkhorn's half step over the
+targets, h_j = τ·LSE_i(q_i·t_j/τ + a_i) − τ·log p_j + const. So it folds, and only ratios count. Source: Shin et al.,
+"OTTER: Effortless Label Distribution Adaptation of Zero-shot Models", NeurIPS 2024, which solves it exactly for a batch
+of items. **Offsets** that are given are not fitted: see `folded/given.py`.
+"""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import ClassVar, Protocol, runtime_checkable
 
-from hubless.corrections.base import Correction, FittedCorrection
+from hubless.corrections.base import Correction, FittedCorrection, Rows
 from hubless.corrections.by_group import fit_by_group
-from hubless.corrections.prior import TargetPrior, fit as fit_one, prior_offsets
-from hubless.corrections.traits import TargetTraits, offsets_of
+from hubless.corrections.roles import FIT_BY, PRIOR
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
+from hubless.errors import InputError
 from hubless.kernels.coupling import in_step
-from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource
+
+TAKES_PRIOR = ("sn", "dbsn", "auto")
+
+
+@runtime_checkable
+class TakesPrior(Protocol):
+    """A correction that takes a number of each target, such as the target prior."""
+
+    takes_prior: ClassVar[bool]
+
+    def fit(
+        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetColumn | None
+    ) -> FittedCorrection:
+        """As `Correction.fit`, with a number of each, and none that is NaN."""
+
+
+def taking_prior(method: Correction, parameter: str = PRIOR.name) -> TakesPrior:
+    """The correction itself, or an `InputError` if it takes no target prior, or what makes one."""
+    if not isinstance(method, TakesPrior):
+        raise InputError(parameter, f"none with this correction ({', '.join(TAKES_PRIOR)} take one)", "one")
+    return method
 
 
 def fit_each(
     method: Correction,
     banks: Sequence[VectorSource],
     targets: VectorSource,
-    target_bank: VectorSource | None,
-    traits: TargetTraits,
+    target_bank: VectorSource | None = None,
+    columns: TargetColumns = NO_COLUMNS,
 ) -> list[FittedCorrection]:
-    """Fit a correction on each of some query banks (b, d), with the traits of the targets."""
-    if traits.groups is not None:
-        return [*fit_by_group(method, banks, targets, traits.groups)]
-    target_prior = None if traits.prior is None else TargetPrior(traits.prior, traits.usual)
+    """Fit a correction on each of some query banks (b, d), with what columns say of the targets (n, d).
+
+    Raises `InputError` if it takes no such column, and as its `fit`.
+    """
+    if (groups := columns.of(FIT_BY)) is not None:
+        return [*fit_by_group(method, banks, targets, groups.values)]
+    number = columns.number and columns.number.filled
     if (fitting := getattr(method, "fitting", None)) is not None:
-        return in_step([fitting(bank, targets, target_bank, target_prior) for bank in banks])
-    return [fit_one(method, bank, targets, target_bank, target_prior) for bank in banks]
-
-
-def offsets_each(fits: Sequence[FittedCorrection], targets: VectorSource, traits: TargetTraits) -> list[F32]:
-    """The offsets (n,) of targets by each of some fits of one correction."""
-    together: Callable[..., list[F32]] | None = getattr(fits[0], "offsets_each", None)
-    if together is None or traits.groups is not None:
-        return [offsets_of(each, targets, traits).astype(np.float32) for each in fits]
-    found = together(fits, targets)
-    if (prior := traits.prior) is None:
-        return found
-    return [(h + prior_offsets(fit, prior)).astype(np.float32) for fit, h in zip(fits, found, strict=True)]
+        return in_step([fitting(bank, targets, target_bank, number) for bank in banks])
+    if number is None:
+        return [method.fit(bank, targets, target_bank) for bank in banks]
+    return [taking_prior(method).fit(bank, targets, target_bank, number) for bank in banks]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hubless.builder.inputs.file_records import input_record
-from hubless.builder.pipeline.next_version import provenance
+from hubless.builder.pipeline.manifests import provenance
 from hubless.jobs.gates import GateResult
 from hubless.jobs.plan import JobPlan
 from hubless.search.parts import Parts

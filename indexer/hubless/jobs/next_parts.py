@@ -2,14 +2,12 @@
 
 import logging
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from hubless.builder.inputs.bases import fit_basis
-from hubless.builder.inputs.priors import column_prior
 from hubless.builder.inputs.readings import read_source
 from hubless.builder.pipeline.carry import (
     TARGETS,
@@ -19,13 +17,12 @@ from hubless.builder.pipeline.carry import (
     with_vectors,
 )
 from hubless.builder.pipeline.compaction import BEHIND, needs_training
-from hubless.builder.pipeline.draft import Workbench
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.flush import as_flushed
-from hubless.builder.pipeline.next_version import UNSAVED
+from hubless.builder.pipeline.manifests import UNSAVED
+from hubless.builder.pipeline.publishing import Draft
 from hubless.builder.pipeline.refitting import refit_vectors
 from hubless.corrections.banks.bank_checks import COVERED, hold_out, narrow_notes
-from hubless.corrections.prior import OWN_OFFSETS, PRIOR
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import InputError
 from hubless.jobs.gates import labelled_pairs
@@ -49,8 +46,9 @@ from hubless.vectors.sources import StackedVectors, in_memory, sample
 _log = logging.getLogger("hubless.banks")
 
 
-def next_parts(plan: JobPlan, before: Parts | None, bench: Workbench, folder: Path) -> tuple[Parts, list[str], bool]:
+def next_parts(plan: JobPlan, before: Parts | None, bench: Draft) -> tuple[Parts, list[str], bool]:
     """Return the next version, what more there is to say of its fit, and whether the collection only grew."""
+    folder = bench.folder
     encoder = _encoder(plan, before)
     basis = _first_basis(plan) if before is None else before.basis
     rows = job_targets(before, plan.rows, plan.job.metric, encoder, folder, basis, full=plan.full)
@@ -58,7 +56,9 @@ def next_parts(plan: JobPlan, before: Parts | None, bench: Workbench, folder: Pa
     if not rows.count_with_vector:
         raise InputError(TARGETS, "at least one target", "none")
     if plan.refit or before is None:
-        made, why = _fit(plan, rows, bench, folder, basis)
+        made, why = _fit(plan, rows, bench, basis)
+        if before is not None:
+            made = replace(made, manifest=made.manifest.model_copy(update={"version": before.manifest.version}))
         return replace(made, seq=plan.seq), why, False
     if grown := _grown(plan, rows, encoder):
         made = as_flushed(grown)
@@ -66,7 +66,7 @@ def next_parts(plan: JobPlan, before: Parts | None, bench: Workbench, folder: Pa
             again = measured_again(grown, _measuring(plan, basis), bench.steps)
             made = replace(made, manifest=made.manifest.model_copy(update={"measured": again}))
     else:  # new rows get their offsets from the correction as it was fitted
-        made = carry_over(rows, bench, folder, measuring=_measuring(plan, basis))
+        made = carry_over(rows, bench, measuring=_measuring(plan, basis))
     return _noted(plan, made), [], grown is not None
 
 
@@ -88,16 +88,13 @@ def _first_basis(plan: JobPlan) -> Basis | None:
     return fit_basis(plan.recipe, targets, open_bank(plan)[0].queries, None)
 
 
-def _fit(
-    plan: JobPlan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
-) -> tuple[Parts, list[str]]:
+def _fit(plan: JobPlan, rows: NextTargets, bench: Draft, basis: Basis | None) -> tuple[Parts, list[str]]:
     """Fit the correction to all rows as a first build would. Return the version, and notes on the bank."""
     job = plan.job
+    folder = bench.folder
     targets = rows.vectors(folder)
     bank, notes = open_bank(plan, targets, basis)
     thinned = is_thinned(plan)
-    own = plan.recipe.offsets
-    column, kind = (job.target_prior, PRIOR) if own is None else (str(own), OWN_OFFSETS)
     vectors = refit_vectors(
         rows,
         targets,
@@ -108,9 +105,7 @@ def _fit(
         others={name: open_vectors(name, plan) for name in ("target_bank", "live_queries") if name in plan.paths},
         clicks=None if job.clicks is None else plan.folder / job.clicks,
         clicked=None if thinned else Items(bank.queries, bank.ids),
-        fit_by=job.fit_by,
-        prior_column=column,
-        target_prior=None if column is None else column_prior(column, rows.known_payload, kind=kind),
+        roles=plan.roles,
     )
     gate = job.gates.r_at_1
     judges = None

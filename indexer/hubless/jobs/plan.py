@@ -16,6 +16,7 @@ from hubless.builder.executors import LOCAL
 from hubless.builder.inputs.stamps import InputStamps
 from hubless.builder.recipe import Recipe, read_correction
 from hubless.corrections import GIVEN, folds
+from hubless.corrections.roles import TARGET_ROLES
 from hubless.errors import CollectionNotFound, DimensionMismatch, InputError, LogDamaged
 from hubless.jobs.job_file import ReindexJob
 from hubless.jobs.source_files import (
@@ -31,7 +32,7 @@ from hubless.jobs.source_files import (
 from hubless.kernels.forks import cached_property
 from hubless.search.writes import KINDS, Put
 from hubless.store import bundle
-from hubless.store.bundle import FileStamp, JobRecord, Manifest, read_manifest
+from hubless.store.bundle import FileStamp, JobRecord, Manifest, Played, Roles, read_manifest
 from hubless.store.catalog import Catalog
 from hubless.store.draws import holds_asked
 from hubless.store.kept_clicks import click_files
@@ -73,6 +74,12 @@ class JobPlan:
         return self.catalog.path / self.job.collection
 
     @property
+    def roles(self) -> Roles:
+        """Return which column plays what."""
+        given = {**vars(self.job), "offsets": self.recipe.offsets}
+        return {name: Played(str(given[name])) for name in TARGET_ROLES if given[name] is not None}
+
+    @property
     def fit(self) -> dict[str, Any]:
         """Return what the offsets depend on."""
         job, recipe = self.job, self.recipe
@@ -81,9 +88,7 @@ class JobPlan:
             "parameters": recipe.parameters,
             "seed": job.seed,
             "bank_of_targets": job.bank_of_targets,
-            "target_prior": job.target_prior,
-            **({} if recipe.offsets is None else {GIVEN: recipe.offsets}),
-            "fit_by": job.fit_by,
+            **{name: column for name, (column, _) in self.roles.items()},
             **({} if job.clicks is None else {"clicks": True}),
         }
 

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hubless.builder.executors import executing
 from hubless.builder.index import open_index
-from hubless.builder.pipeline.carry import (
-    current_parts,
-)
+from hubless.builder.pipeline.carry import current_parts
 from hubless.builder.pipeline.checkpoints import Checkpoints
-from hubless.builder.pipeline.draft import drafting, prune
-from hubless.builder.pipeline.next_version import described, make_current, write_version
+from hubless.builder.pipeline.engines import prune
+from hubless.builder.pipeline.manifests import described
+from hubless.builder.pipeline.publishing import drafting
 from hubless.errors import BundleDamaged, InputError, LogDamaged, storage_errors
 from hubless.jobs.databases import Corrected, databases
 from hubless.jobs.gates import GateResult, gates_of_files, measure_gates
@@ -154,30 +152,26 @@ def _build(plan: JobPlan, steps: Steps, then: Callable[[], object]) -> Outcome:
     What is done is kept in the folder of the work, so a job that was killed goes on there.
     """
     job = plan.job
-    kept = Checkpoints(plan.work)
-    with drafting(plan.catalog, job.collection, plan.recipe, steps, kept) as (staged, bench):
-        before = None
-        if plan.base is not None:
-            steps.step("opening the current version")
-            before = current_parts(plan.catalog, job.collection, plan.seq)
-        done = Outcome(plan, gates=gates_of_files(plan, before))
+    before = None
+    if plan.base is not None:
+        steps.step("opening the current version")
+        before = current_parts(plan.catalog, job.collection, plan.seq)
+    done = Outcome(plan, gates=gates_of_files(plan, before))
+    if done.failed:
+        return done
+    with drafting(plan.catalog, job.collection, plan.recipe, steps, Checkpoints(plan.work)) as draft:
+        with plan.seen.unchanged():
+            parts, why, grown = next_parts(plan, before, draft)
+        steps.step("measuring the gates")
+        results = measure_gates(plan, parts, before)
+        more = told_of(plan, parts, [*plan.why, *why], results, grown=grown)
+        done = Outcome(plan, described(parts, job.collection, draft.staged.version, **more), gates=results)
         if done.failed:
             return done
-        with executing(plan.recipe.executor, staged.folder):
-            with plan.seen.unchanged():
-                parts, why, grown = next_parts(plan, before, bench, staged.folder)
-            steps.step("measuring the gates")
-            results = measure_gates(plan, parts, before)
-            more = told_of(plan, parts, [*plan.why, *why], results, grown=grown)
-            done = Outcome(plan, described(parts, job.collection, staged.version, **more), gates=results)
-            if done.failed:
-                return done
-            _check_sound(parts, staged.folder)
-            steps.step("writing")
-            made = write_version(parts, staged, **more)  # here, as the executor's files go with the block
+        _check_sound(parts, draft.folder)
         _check_log(plan)
-        over = None if plan.base is None else plan.base.version
-        return replace(done, manifest=make_current(staged, made, over, then), published=True)
+        steps.step("writing")
+        return replace(done, manifest=draft.publish(parts, then, **more), published=True)
 
 
 def _check_sound(parts: Parts, folder: Path) -> None:

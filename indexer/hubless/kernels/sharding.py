@@ -10,8 +10,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from numpy.typing import NDArray
-
 from hubless.errors import StorageError
 from hubless.kernels.threads import on_one_core
 from hubless.progress import Advance, no_progress
@@ -55,15 +53,13 @@ def is_sharded(source: VectorSource) -> bool:
     return current() is not None and _shared(source) is not None
 
 
-def over_shards(
-    source: VectorSource, work: Callable[..., _T], *along: NDArray[Any] | None, advance: Advance = no_progress
-) -> list[_T]:
+def over_shards(source: VectorSource, work: Callable[..., _T], *along: Any, advance: Advance = no_progress) -> list[_T]:
     """Return the results of `each_shard`, all together."""
     return list(each_shard(source, work, *along, advance=advance))
 
 
 def each_shard(
-    source: VectorSource, work: Callable[..., _T], *along: NDArray[Any] | None, advance: Advance = no_progress
+    source: VectorSource, work: Callable[..., _T], *along: Any, advance: Advance = no_progress
 ) -> Iterator[_T]:
     """Yield the result of the work on each shard of a source, and its rows of each of `along` (n, …), in order."""
     executor = current()
@@ -90,7 +86,7 @@ def _cut(shared: SharedVectors) -> Iterator[SharedVectors]:
     return (shared.rows(start, min(start + SHARD_ROWS, count)) for start in range(0, count, SHARD_ROWS))
 
 
-def _tasks(shards: list[SharedVectors], along: tuple[NDArray[Any] | None, ...]) -> Iterator[Task]:
+def _tasks(shards: list[SharedVectors], along: tuple[Any, ...]) -> Iterator[Task]:
     start = 0
     for shard in shards:
         stop = start + shard.shape[0]
@@ -104,7 +100,7 @@ class _Alone(Generic[_T]):
 
     work: Callable[..., _T]
 
-    def __call__(self, shard: SharedVectors, *along: NDArray[Any] | None) -> _T:
+    def __call__(self, shard: SharedVectors, *along: Any) -> _T:
         if not shard.path.exists():
             reason = "not on this machine: the catalog has to be on storage that all machines of the executor share"
             raise StorageError(str(shard.path), reason)

@@ -11,7 +11,9 @@ from hubless.corrections.banks.bank_checks import check_bank
 from hubless.corrections.banks.counts import counts_of
 from hubless.corrections.banks.far_away import check_near
 from hubless.corrections.banks.live_queries import drawn, strength_by_offsets
-from hubless.corrections.prior import PriorLike, as_prior, fit as fit_correction, prior_offsets
+from hubless.corrections.fits import fit_each
+from hubless.corrections.roles import PRIOR, NumbersLike
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, offsets_each
 from hubless.errors import InputError
 from hubless.knn import augment
 from hubless.measures.evenness import ChosenStrength
@@ -34,7 +36,7 @@ def offsets(
     parameters: Mapping[str, Any] | None = None,
     target_bank: Vectors | None = None,
     bank_of_targets: bool = False,
-    target_prior: PriorLike | None = None,
+    target_prior: NumbersLike | None = None,
 ) -> F32:
     """The offset h of each target: how much of a hub it is. Rank by q·t − h.
 
@@ -66,11 +68,12 @@ def offsets(
     if target_bank is not None:
         extra = under_metric(as_items(target_bank, "target bank").vectors, known, OF_TARGETS)
     check_near(all_targets, known)
-    prior = None if target_prior is None else as_prior(target_prior, all_targets.shape[0], ids=items.ids)
+    columns = NO_COLUMNS
+    if target_prior is not None:
+        columns = columns.beside(PRIOR, TargetColumn(PRIOR.given(target_prior, all_targets.shape[0], items.ids)))
     checked = check_bank(bank, all_targets, known, bank_of_targets=bank_of_targets).logged()
-    fitted = fit_correction(method, checked.once, all_targets, extra, prior)
-    found = fitted.offsets(all_targets)
-    return augment.centre(found if prior is None else (found + prior_offsets(fitted, prior.values)).astype(np.float32))
+    fits = fit_each(method, [checked.once], all_targets, extra, columns)
+    return augment.centre(offsets_each(fits, all_targets, columns)[0])
 
 
 def choose_strength(

@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 
 from hubless.corrections import QueryTime, corrected_scores
 from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.grouped import NO_GROUP, group_names
-from hubless.corrections.prior import OWN_OFFSETS, PRIOR, NumberOfTarget
-from hubless.corrections.traits import TargetTraits
 from hubless.encoders import Encoder
 from hubless.encoders.base import PictureEncoder
 from hubless.errors import BundleDamaged
@@ -27,7 +24,7 @@ from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.targets import Targets
 from hubless.store.bundle import Manifest, verify, warm
-from hubless.vectors.arrays import F32, F64
+from hubless.vectors.arrays import F32
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import comparison
 from hubless.vectors.free_payload import is_free
@@ -169,32 +166,6 @@ def projection(parts: Parts) -> Projection | None:
     sample = parts.bank_sample
     queries = None if sample is None else plain(sample)
     return project(len(parts.targets), lambda rows: plain(parts.targets.vectors(rows)), queries, parts.occurrence())
-
-
-def traits_of(manifest: Manifest, payload: pa.Table | None, count: int) -> TargetTraits:
-    """Return what the payload (a rows) of so many targets says of them.
-
-    That is how often each should be found, NaN, the median, where it does not say and None where the correction has no
-    prior, or one from a file; and its group, if the correction was fitted by group.
-    """
-    prior = None
-    groups = None
-    for record, kind in ((manifest.target_prior, PRIOR), (manifest.own_offsets, OWN_OFFSETS)):
-        if record is not None and record.column is not None and payload is not None:
-            prior = prior_of(payload, record.column, kind)
-    if manifest.fit_by is not None:
-        known = payload is not None
-        groups = group_names(payload, manifest.fit_by, "payload") if known else np.full(count, NO_GROUP, object)
-    return TargetTraits(prior, groups)
-
-
-def prior_of(payload: pa.Table, column: str, kind: NumberOfTarget = PRIOR) -> F64:
-    """Return the values of a payload column (n,), NaN in place of those that are no finite numbers above 0.
-
-    Or no other kind of number.
-    """
-    values = payload.column(column).to_numpy().astype(np.float64)
-    return np.where(kind.holds(values), values, np.nan)
 
 
 def all_scores(parts: Parts, queries: F32, strengths: Sequence[float]) -> list[F32]:

@@ -3,12 +3,12 @@
 import numpy as np
 
 from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.traits import NO_TRAITS, TargetTraits
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
 from hubless.knn.augment import folded_queries
 from hubless.knn.tuning import SCORE_TOLERANCE
 from hubless.search.canaries import stored_scores
 from hubless.search.collection import Collection
-from hubless.search.parts import traits_of
+from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
@@ -43,12 +43,12 @@ def index_problem(targets: Targets, sampled: I64) -> str | None:
 
 
 def offsets_problem(
-    correction: CentredCorrection, vectors: F32, offsets: F32, traits: TargetTraits = NO_TRAITS
+    correction: CentredCorrection, vectors: F32, offsets: F32, columns: TargetColumns = NO_COLUMNS
 ) -> str | None:
     """Return how offsets (a,) differ from those that a fitted correction gives vectors (a, d); None if they do not."""
     if not len(vectors):
         return None
-    expected = correction.offsets(ArrayVectors(vectors, "vectors"), traits=traits)
+    expected = correction.offsets(ArrayVectors(vectors, "vectors"), columns=columns)
     apart = np.abs(expected - offsets) / np.maximum(1.0, np.abs(expected))
     if not apart.max() <= _OFFSET_TOLERANCE:
         wrong = int((~(apart <= _OFFSET_TOLERANCE)).sum())
@@ -79,7 +79,7 @@ def collection_problem(collection: Collection) -> str | None:
         return None
     if any(each and each.column is None for each in (manifest.target_prior, manifest.own_offsets)):
         return None  # it came from a file, and is not kept
-    columns = None if collection.parts.payload_table is None else collection.parts.payload_table.take(rows)
+    payload = None if collection.parts.payload_table is None else collection.parts.payload_table.take(rows)
     vectors = targets.vectors(rows)
-    traits = traits_of(manifest, columns, len(rows))
-    return offsets_problem(collection.correction(), vectors, targets.offsets(rows), traits)
+    columns = columns_of(manifest.roles, payload, len(rows))
+    return offsets_problem(collection.correction(), vectors, targets.offsets(rows), columns)

@@ -15,8 +15,9 @@ from hubless.errors import LogDamaged, VersionReplaced, one_line
 from hubless.kernels.forks import in_each_process
 from hubless.search.collection import Collection, open_collection
 from hubless.search.engines.base import StoredVectors
-from hubless.search.parts import Parts, traits_of
+from hubless.search.parts import Parts
 from hubless.search.segments.memory import NewTargets
+from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
 from hubless.search.writes import KINDS, Put, Remove, Write
 from hubless.store.catalog import Catalog
@@ -218,9 +219,9 @@ class Transaction:
             vectors = comparison(manifest.metric).halved(vectors, "vectors")
         offsets = np.zeros(len(put.ids), np.float32)
         if put.there.any():
-            traits = traits_of(manifest, put.payload, len(put.ids))[put.there]
+            columns = columns_of(manifest.roles, put.payload, len(put.ids))[put.there]
             given = ArrayVectors(put.vectors[put.there], "vectors")
-            offsets[put.there] = self._base.correction().offsets(given, traits=traits)
+            offsets[put.there] = self._base.correction().offsets(given, columns=columns)
         return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
 
 

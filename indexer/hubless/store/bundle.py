@@ -11,14 +11,17 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hubless.corrections.roles import TARGET_ROLES
+from hubless.corrections.target_columns import TargetColumn, TargetColumns
 from hubless.errors import BundleDamaged, BundleError, StorageError, UnsupportedBundle, one_line, storage_errors
 from hubless.measures.bank_record import BankRecord
 from hubless.store.copies import open_plain
@@ -370,6 +373,17 @@ class Provenance(_Record):
     versions: dict[str, str]
 
 
+class Played(NamedTuple):
+    """The payload column that plays a role, None if its values are kept apart; and the usual number."""
+
+    column: str | None
+    usual: float | None = None
+
+
+Roles: TypeAlias = Mapping[str, Played]
+"""Which column plays what, by the parameter of the role."""
+
+
 class Manifest(_Record):
     """Everything about a version; see docs/bundle-format.md."""
 
@@ -426,6 +440,16 @@ class Manifest(_Record):
     """The version in which the targets were put in their order; later ones come behind."""
 
     @property
+    def roles(self) -> Roles:
+        """Which column of its targets plays what in the correction."""
+        records = {name: getattr(self, field) for name, field in _RECORDS.items()}
+        return {
+            name: Played(record) if isinstance(record, str) else Played(record.column, record.median)
+            for name, record in records.items()
+            if record is not None
+        }
+
+    @property
     def stored_dim(self) -> int:
         """Dimensions of the stored vectors."""
         return self.dim if self.dims is None or self.keep_full else self.dims
@@ -446,6 +470,22 @@ class Manifest(_Record):
     def __str__(self) -> str:
         about = f"{self.count:,} targets of {self.dim} dimensions, {self.metric}, {self.correction.name}"
         return f"{self.collection!r} {self.version}: {about}, {self.index.type}"
+
+
+_RECORDS = {"target_prior": "target_prior", "offsets": "own_offsets", "fit_by": "fit_by"}
+"""By role the field of a manifest that says which column plays it."""
+
+
+def role_records(columns: TargetColumns) -> dict[str, PriorRecord | str | None]:
+    """Return the fields of a manifest that say which columns play which role."""
+    return {_RECORDS[name]: _role_record(name, column) for name, column in columns.by_role.items()}
+
+
+def _role_record(name: str, column: TargetColumn) -> PriorRecord | str | None:
+    if TARGET_ROLES[name].above is None:
+        return column.column
+    smallest, largest = np.nanmin(column.values), np.nanmax(column.values)
+    return PriorRecord(column=column.column, median=column.median, smallest=smallest, largest=largest)
 
 
 def path_of(folder: Path, file: str) -> Path:

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
+from hubless.builder.keywords import with_keywords
 from hubless.corrections import corrected_scores
 from hubless.diagnosing.gallery import known_targets
 from hubless.diagnosing.table import TextTable
@@ -21,16 +22,14 @@ from hubless.measures.significance import Interval
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, F64, I64, Flags
-from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors, as_items
-from hubless.vectors.ids import Ids
 from hubless.vectors.sources import in_memory
 from hubless_lab.charts import ACCENT, RAW, Axis, Chart
-from hubless_lab.experiments.compare import SEEDS
+from hubless_lab.experiments.drawn_banks import SEEDS, Draws
 from hubless_lab.experiments.measured_rows import check_some_right, left_out_note
 from hubless_lab.experiments.methods import Method
 from hubless_lab.experiments.quality import answered_shares, auroc, calibration_error, cut_for
-from hubless_lab.experiments.trials import SCORES_HELD, Labelled, Scorer, Trial, open_labelled
+from hubless_lab.experiments.trials import SCORES_HELD, Labelled, LabelledInputs, Scorer, Trial, open_labelled
 from hubless_lab.measures import bootstrap_interval
 
 ACCURACY = 0.9
@@ -247,22 +246,20 @@ class Abstention:
         ]
 
 
+@with_keywords(LabelledInputs)
 def abstain(
     queries: Vectors | Labelled,
     targets: Vectors | None = None,
     relevant: Labels | None = None,
     correction: str | Method = "auto",
     *,
-    metric: Metric | None = None,
-    ids: Ids | None = None,
-    query_bank: Vectors | None = None,
-    target_bank: Vectors | None = None,
     seeds: int = SEEDS,
     strength: float = 1.0,
     pairs: int | None = None,
     accuracy: float = ACCURACY,
     sure: float = SURE,
     progress: Progressing = None,
+    **inputs: Unpack[LabelledInputs],
 ) -> Abstention:
     """Measure confidence on labelled queries, beside a cut at the best cosine. Parameters are as for `compare`.
 
@@ -274,9 +271,7 @@ def abstain(
     check_chance("sure", sure)
     if pairs and pairs < FEWEST_PAIRS:
         raise InputError("pairs", f"at least {FEWEST_PAIRS}, better 100 and more", pairs)
-    given = open_labelled(
-        queries, targets, relevant, ids=ids, query_bank=query_bank, target_bank=target_bank, metric=metric
-    )
+    given = open_labelled(queries, targets, relevant, **inputs)
     if given.pairs.matrices is not None:
         raise InputError("queries", "vectors, as confidence depends on them", "similarities")
     method = Method(correction) if isinstance(correction, str) else correction
@@ -284,7 +279,7 @@ def abstain(
     with progress_bars(progress) as steps:
         advance = steps.step("measuring confidence", seeds if given.query_bank is None else 1)
         outcomes: list[Outcomes] = []
-        for seed, trial in enumerate(given.trials(seeds)):
+        for seed, trial in enumerate(given.trials(Draws(seeds=seeds))):
             outcomes += folds(trial_answers(trial, method, strength), pairs, seed)
             advance(1)
     return Abstention.of(method.label, accuracy, sure, outcomes, given.notes())

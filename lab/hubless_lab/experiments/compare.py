@@ -3,63 +3,72 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from hubless.builder.keywords import of_record, with_keywords
 from hubless.corrections import is_given
-from hubless.corrections.prior import PriorLike
 from hubless.corrections.query_time import CANDIDATES
+from hubless.corrections.roles import PRIOR
 from hubless.diagnosing.gallery import Gallery, gallery_of
 from hubless.errors import InputError
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
-from hubless.search.parts import prior_of
+from hubless.search.segments.role_columns import columns_of
 from hubless.vectors.arrays import F64
-from hubless.vectors.comparing import Metric, comparison as made_by
+from hubless.vectors.comparing import comparison as made_by
 from hubless.vectors.files import Vectors
-from hubless.vectors.ids import Ids, rows_by_id
+from hubless.vectors.ids import rows_by_id
 from hubless_lab.experiments.comparisons import Comparison
 from hubless_lab.experiments.demand import Demand
+from hubless_lab.experiments.drawn_banks import Draws, DrawSettings
 from hubless_lab.experiments.methods import PLAN_NAMES, Method, Methods, as_methods
 from hubless_lab.experiments.tally import RANKED_DEPTHS, RECALLS, Attribute, Quality, Result, Row, Tally, counted_depths
-from hubless_lab.experiments.trials import Labelled, Scorer, Trial, open_labelled
+from hubless_lab.experiments.trials import Labelled, LabelledInputs, LabelledItems, Scorer, Trial, open_labelled
 from hubless_lab.matrices import AUTO_NOTE, SimilarityMatrices
 from hubless_lab.measures.distance import earth_movers_distance
 
 BASELINE = "none"
-SEEDS = 10
 
 
+class MeasureSettings(TypedDict, total=False):
+    """Measures of a ranking.
+
+    Attributes
+    ----------
+    recalls : the k of R@k; 1 is always among them
+    depths : the k of N_k, from which hubness is measured
+    attribute : groups of the targets, which are counted among the first of each query
+    strength : λ
+    candidates : how many targets a rescorer looks at; None for all
+    distances : also measure the earth mover's distance of the bank to the targets, to these with the target bank, and
+        to the test queries
+    """
+
+    recalls: Sequence[int]
+    depths: Sequence[int]
+    attribute: Attribute | None
+    strength: float
+    candidates: int | None
+    distances: bool
+
+
+class CompareSettings(LabelledInputs, LabelledItems, DrawSettings, MeasureSettings, total=False):
+    """All that `compare` can be told of."""
+
+
+@with_keywords(LabelledInputs, LabelledItems, DrawSettings, MeasureSettings)
 def compare(
     queries: Vectors | SimilarityMatrices | Labelled,
     targets: Vectors | None = None,
     relevant: Labels | None = None,
     corrections: Methods | None = None,
     *,
-    metric: Metric | None = None,
-    ids: Ids | None = None,
-    query_bank: Vectors | None = None,
-    target_bank: Vectors | None = None,
-    seeds: int = SEEDS,
-    strength: float = 1.0,
-    recalls: Sequence[int] = RECALLS,
-    depths: Sequence[int] = RANKED_DEPTHS,
     baseline: str = BASELINE,
-    attribute: Attribute | None = None,
-    bank_size: int | str | None = None,
-    target_bank_size: int | str | None = None,
-    draws: int = 1,
-    least_coverage: bool = False,
-    distances: bool = False,
-    candidates: int | None = CANDIDATES,
-    leave_self_out: bool = False,
-    bank_of_targets: bool = False,
-    target_prior: PriorLike | None = None,
-    keep_copies: bool = False,
-    demand: Demand | None = None,
     progress: bool | None = None,
+    **settings: Unpack[CompareSettings],
 ) -> Comparison:
     """Measure several corrections on labelled queries, beside the raw ranking.
 
@@ -76,55 +85,23 @@ def compare(
     targets : (n, d)
     relevant : for each query the id of its right target, or a list of ids: docs/cli.md, "Labels"
     corrections : names, pairs of a name and its parameters, or parameters by name; None for the usual ones
-    metric : "cosine", "dot" or "euclidean"; it has to be given with vectors
-    ids : (n,) of the targets, by which labels name them; by default those in their file, or else row numbers
-    query_bank : (b, d), whose own targets are not among the targets
-    target_bank : (g, d), only with a query bank
-    seeds : how many splits, with seeds 0, 1, …
-    strength : λ
-    recalls : the k of R@k; 1 is always among them
-    depths : the k of N_k, from which hubness is measured
     baseline : the name or label of the method that the others are tested against
-    attribute : groups of the targets, which are counted among the first of each query
-    bank_size : queries of the bank that are drawn at random, or their share as "20%"; None takes all
-    target_bank_size : the same of the target bank
-    draws : how often they are drawn
-    least_coverage : take those queries whose first targets are the fewest instead
-    distances : also measure the earth mover's distance of the bank to the targets, to these with the target bank, and
-        to the test queries
-    candidates : how many targets a rescorer looks at; None for all
-    leave_self_out : query i is target i, no answer to itself, and no bank query of itself
-    bank_of_targets : take a query bank that holds targets
-    target_prior : (n,) how often each target should be found, for the corrections that take one
-    keep_copies : count copies in the query bank as often as they come, as the papers do, and not once
-    demand : in place of splits draw a log, as query bank, and tests from Zipf's law of this exponent over the queries;
-        {"exponent": s, "hubs": 0.5} asks more often for what lies at hubs, by this rank correlation
+    progress : show progress bars; None does if standard error is a terminal
     """
-    recalls, depths = counted_depths(recalls, depths)
+    draws = Draws(**of_record(DrawSettings, settings))
+    measured = _Measured(**of_record(MeasureSettings, settings))
     methods, against = _with_baseline(as_methods(corrections), baseline)
-    given = open_labelled(
-        queries,
-        targets,
-        relevant,
-        ids=ids,
-        query_bank=query_bank,
-        target_bank=target_bank,
-        metric=metric,
-        bank_of_targets=bank_of_targets,
-        target_prior=target_prior,
-        leave_self_out=leave_self_out,
-        keep_copies=keep_copies,
-    )
-    attribute = _fitting(given, demand, attribute)
-    measured = _Measured(recalls, depths, attribute, strength, candidates, distances)
+    inputs = of_record(LabelledInputs, settings) | of_record(LabelledItems, settings)
+    given = open_labelled(queries, targets, relevant, **inputs)
+    measured = replace(measured, attribute=_fitting(given, draws.demand, measured.attribute))
     count = len(given.pairs.queries)
     results = {method.label: Result(method.label, method.name, method.parameters, count) for method in methods}
-    splits = list(range(seeds)) if given.query_bank is None else []
+    splits = list(range(draws.seeds)) if given.query_bank is None else []
     first: Trial | None = None
     left_out: dict[str, str] = {}
     with progress_bars(progress) as steps:
-        advance = steps.step("comparing", draws * (len(splits) or 1) * len(methods))
-        for trial in given.trials(seeds, bank_size, draws, least_coverage, demand, target_bank_size):
+        advance = steps.step("comparing", draws.draws * (len(splits) or 1) * len(methods))
+        for trial in given.trials(draws):
             first = first or trial
             measured.add(trial, _fitted(trial, methods, left_out), results)
             advance(len(methods))
@@ -132,19 +109,19 @@ def compare(
         raise InputError("baseline", "a correction that can be fitted here", left_out.get(against, "none"))
     rows = [result.row(results[against]) for label, result in results.items() if label not in left_out]
     return Comparison(
-        protocol="query bank" if given.query_bank is not None else "strict" if demand is None else "demand",
+        protocol="query bank" if given.query_bank is not None else "strict" if draws.demand is None else "demand",
         queries=len(first.rows),
         targets=len(first.targets),
         query_bank=len(first.query_bank),
         target_bank=None if first.target_bank is None else len(first.target_bank),
         several_relevant=max(map(len, first.relevant)) > 1,
         seeds=splits,
-        draws=draws,
-        depths=depths,
+        draws=draws.draws,
+        depths=list(measured.depths),
         baseline=against,
         left_out=given.pairs.left_out.tolist(),
         notes=[*given.notes(), *_notes_on(methods, rows, left_out, given.pairs.matrices is not None)],
-        group_shares={} if attribute is None else attribute.groups.by_name(),
+        group_shares={} if measured.attribute is None else measured.attribute.groups.by_name(),
         rows=rows,
     )
 
@@ -182,16 +159,20 @@ def labelled_beside(gallery: Gallery, queries: Vectors, labels: Labels | None) -
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Measured:
-    """Measures that the methods get on a trial. Parameters are as for `compare`."""
+    """Measures that the methods get on a trial: see `MeasureSettings`."""
 
-    recalls: Sequence[int]
-    depths: Sequence[int]
-    attribute: Attribute | None
-    strength: float
-    candidates: int | None
-    distances: bool
+    recalls: Sequence[int] = RECALLS
+    depths: Sequence[int] = RANKED_DEPTHS
+    attribute: Attribute | None = None
+    strength: float = 1.0
+    candidates: int | None = CANDIDATES
+    distances: bool = False
+
+    def __post_init__(self) -> None:
+        for name, numbers in zip(("recalls", "depths"), counted_depths(self.recalls, self.depths), strict=True):
+            object.__setattr__(self, name, numbers)
 
     def add(self, trial: Trial, scorers: Mapping[str, Scorer], results: Mapping[str, Result]) -> None:
         """Rank the targets of a trial by methods that are fitted on it, and add the measures to the results."""
@@ -269,8 +250,7 @@ def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -
 
 def _stored_prior(collection: Collection) -> F64 | None:
     record = collection.manifest.target_prior
-    table = collection.parts.payload_table
-    if record is None or record.column is None or table is None:
+    if record is None or record.column is None:
         return None
-    values = prior_of(table, record.column)
-    return np.where(np.isnan(values), record.median, values)
+    known = columns_of(collection.manifest.roles, collection.parts.payload_table, collection.count).of(PRIOR)
+    return None if known is None else known.filled.values

@@ -4,9 +4,9 @@ A bank query's own target must not be in the searched gallery: else the correcti
 the banks come from elsewhere, or the pairs are split: **the strict protocol**.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -16,22 +16,15 @@ from hubless.builder.inputs.joined import open_targets
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores, under
 from hubless.corrections.banks.bank_checks import check_bank, refuse_targets_for_queries
 from hubless.corrections.banks.far_away import check_near
-from hubless.corrections.prior import (
-    OWN_OFFSETS,
-    TAKES_PRIOR,
-    PriorLike,
-    TakesPrior,
-    TargetPrior,
-    as_prior,
-    fit as fit_correction,
-    prior_offsets,
-)
+from hubless.corrections.fits import TAKES_PRIOR, TakesPrior, fit_each
 from hubless.corrections.query_time import CANDIDATES
+from hubless.corrections.roles import OWN_OFFSETS, PRIOR, NumbersLike
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns, offsets_each
 from hubless.errors import InputError, refuse_given
 from hubless.kernels.forks import cached_property
 from hubless.measures.labels import KnownItems, Labels, is_mask, known_queries, open_labels
 from hubless.measures.repeats import without_copies
-from hubless.vectors.arrays import F32, F64, I64, check_at_least, check_dim
+from hubless.vectors.arrays import F32, F64, I64, check_dim
 from hubless.vectors.comparing import (
     COSINE,
     OF_QUERIES,
@@ -47,6 +40,7 @@ from hubless.vectors.ids import Ids
 from hubless.vectors.readers.columns import as_ids
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, under_metric
 from hubless_lab.experiments.demand import Demand, checked, towards_hubs
+from hubless_lab.experiments.drawn_banks import Draws
 from hubless_lab.experiments.measured_rows import left_out_note, measured_rows
 from hubless_lab.experiments.own_items import apart, own_cells
 from hubless_lab.matrices import QUERIES, OpenMatrices, SimilarityMatrices, vectorless
@@ -57,7 +51,6 @@ DRAWN = 2000
 SCORES_HELD = 2**22
 LEAK = "a leak, that makes corrections look better than they are"
 _LOOKED_AT, _CONSTANT = 64, 1e-6
-_PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
 _Plan = Callable[[F32], NDArray[np.floating]]
 """All similarities (m, n) to scores (m, n)."""
@@ -73,7 +66,7 @@ class Pairs:
     matrices: OpenMatrices | None = None
     same_items: bool = False
     metric: str = COSINE
-    target_prior: TargetPrior | None = None
+    columns: TargetColumns = NO_COLUMNS
     target_ids: pa.Array | None = None
 
     @property
@@ -95,38 +88,26 @@ class Labelled:
     target_bank: F32 | None
     keep_copies: bool = False
 
-    def trials(
-        self,
-        seeds: int,
-        bank_size: int | str | None = None,
-        draws: int = 1,
-        least_coverage: bool = False,
-        demand: Demand | None = None,
-        target_bank_size: int | str | None = None,
-    ) -> Iterator["Trial"]:
+    def trials(self, draws: Draws) -> Iterator["Trial"]:
         """Yield strict splits with seeds 0, 1, …, or logs, or one trial with the banks; each with smaller banks.
 
-        Raises `InputError` for settings that do not go together, and sizes above those of the banks.
+        Raises `InputError` for sizes above those of the banks.
         """
-        check_at_least("seeds", seeds, 1)
-        check_at_least("draws", draws, 1)
-        if draws > 1 and (bank_size is None or least_coverage):
-            expected = "1 without a bank size, or with the least coverage, as every draw is the same"
-            raise InputError("draws", expected, draws)
-        if least_coverage and bank_size is None:
-            raise InputError("least coverage", "a bank size", "none")
-        for seed in range(seeds if self.query_bank is None else 1):
+        for seed in range(draws.seeds if self.query_bank is None else 1):
             bank = self.query_bank
             if bank is not None:
                 whole = banked_trial(self.pairs, bank, self.target_bank)
-            elif demand is not None:
-                whole = demand_trial(self.pairs, demand, seed)
+            elif draws.demand is not None:
+                whole = demand_trial(self.pairs, draws.demand, seed)
             else:
                 whole = strict_trial(self.pairs, seed)
-            whole = replace(whole, keep_copies=self.keep_copies)
-            for draw in range(draws):
-                trial = whole if bank_size is None else _with_less_bank(whole, bank_size, draw, least_coverage)
-                yield trial if target_bank_size is None else _with_less_targets(trial, target_bank_size, draw)
+            for draw in range(draws.draws):
+                yield replace(
+                    whole,
+                    query_bank=draws.of_queries(whole.query_bank, whole.targets, draw),
+                    target_bank=draws.of_targets(whole.target_bank, draw),
+                    keep_copies=self.keep_copies,
+                )
 
     def notes(self) -> list[str]:
         """Return what there is to know of pairs and banks: what is left out, repeats, or tells too much."""
@@ -146,7 +127,7 @@ class Labelled:
             notes += _overlap(bank, pairs.targets, f"targets are in the query bank: {why}", plain)
         notes += _overlap(bank, pairs.queries, f"test queries are in the query bank: {LEAK}")
         notes += _overlap(extra, pairs.targets, f"searched targets are in the target bank: {LEAK}")
-        if pairs.target_prior is not None:
+        if pairs.columns.of(PRIOR) is not None:
             notes.append(f"{', '.join(TAKES_PRIOR)} are fitted with the target prior; other corrections take none")
         some = pairs.queries[:_LOOKED_AT]
         if np.ptp(some if pairs.matrices is not None else some @ pairs.targets.T, axis=1).max() < _CONSTANT:
@@ -207,18 +188,14 @@ class Trial:
         extra = None if self.target_bank is None else ArrayVectors(self.target_bank, "target bank")
         known = under(correction, self.pairs.metric)
         method = known if self.pairs.matrices is None else vectorless(known)
-        prior = self.pairs.target_prior if isinstance(correction, TakesPrior) else None
-        prior = None if prior is None else prior.taken(self.target_rows)
-        fitted = fit_correction(method, self.fitted_on, targets, extra, prior)
-        offsets = fitted.offsets(targets)
-        if prior is not None:
-            offsets = (offsets + prior_offsets(fitted, prior.values)).astype(np.float32)
+        columns = self.pairs.columns[self.target_rows] if isinstance(correction, TakesPrior) else NO_COLUMNS
+        (fitted,) = fit_each(method, [self.fitted_on], targets, extra, columns)
+        (offsets,) = offsets_each([fitted], targets, columns)
         return Scorer(offsets, fitted.query_time(targets), fitted.details)
 
     def with_offsets(self, path: str) -> Scorer:
         """Return a scorer by offsets in a file, one a target: by their ids, or in the order of all."""
-        every = as_prior(path, len(self.pairs.targets), OWN_OFFSETS, ids=self.pairs.target_ids)
-        given = every.taken(self.target_rows).values
+        given = OWN_OFFSETS.given(path, len(self.pairs.targets), self.pairs.target_ids)[self.target_rows]
         return Scorer((given - given.mean()).astype(np.float32), None, {})
 
     def similarities(self, block: slice) -> F32:
@@ -329,6 +306,40 @@ def read_side(vectors: Vectors, parameter: str, side: ComparedSide, metric: Metr
     return in_memory(under_metric(as_items(vectors, parameter).vectors, check_metric(metric), side))
 
 
+class LabelledInputs(TypedDict, total=False):
+    """Inputs of an experiment beside queries, targets and labels.
+
+    Attributes
+    ----------
+    metric : "cosine", "dot" or "euclidean"; it has to be given with vectors
+    ids : (n,) of the targets, by which labels name them; by default those in their file, or else row numbers
+    query_bank : (b, d), whose own targets are not among the targets
+    target_bank : (g, d), only with a query bank
+    bank_of_targets : take a query bank that holds targets
+    target_prior : (n,) how often each target should be found, for the corrections that take one
+    """
+
+    metric: Metric | None
+    ids: Ids | None
+    query_bank: Vectors | None
+    target_bank: Vectors | None
+    bank_of_targets: bool
+    target_prior: NumbersLike | None
+
+
+class LabelledItems(TypedDict, total=False):
+    """Settings for queries that are targets, and for copies.
+
+    Attributes
+    ----------
+    leave_self_out : query i is target i, no answer to itself, and no bank query of itself
+    keep_copies : count copies in the query bank as often as they come, as the papers do, and not once
+    """
+
+    leave_self_out: bool
+    keep_copies: bool
+
+
 def open_labelled(
     queries: Vectors | SimilarityMatrices | Labelled,
     targets: Vectors | None,
@@ -340,7 +351,7 @@ def open_labelled(
     metric: Metric | None = None,
     bank_of_targets: bool = False,
     leave_self_out: bool = False,
-    target_prior: PriorLike | None = None,
+    target_prior: NumbersLike | None = None,
     keep_copies: bool = False,
 ) -> Labelled:
     """Read labelled pairs and banks, unless that was done already; parameters and errors as for `compare`."""
@@ -370,8 +381,10 @@ def open_labelled(
         pairs = without_self(pairs)
         if bank is not None:
             pairs, bank, extra = _apart(pairs, bank, extra)
-    prior = None if target_prior is None else as_prior(target_prior, len(pairs.targets), ids=pairs.target_ids)
-    return Labelled(replace(pairs, target_prior=prior), bank, extra, keep_copies)
+    if target_prior is not None:
+        values = PRIOR.given(target_prior, len(pairs.targets), pairs.target_ids)
+        pairs = replace(pairs, columns=NO_COLUMNS.beside(PRIOR, TargetColumn(values)))
+    return Labelled(pairs, bank, extra, keep_copies)
 
 
 def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) -> Trial:
@@ -446,39 +459,6 @@ def _taken(vectors: F32, rows: I64) -> F32:
     return vectors if np.array_equal(rows, np.arange(len(vectors))) else vectors[rows]
 
 
-def _with_less_bank(trial: Trial, asked: int | str, seed: int, least_coverage: bool) -> Trial:
-    count = len(trial.query_bank)
-    size = _size(asked, count, "bank size", "queries of the bank")
-    rows = least_covering(trial.query_bank, trial.targets, size) if least_coverage else _drawn(count, size, seed)
-    return replace(trial, query_bank=trial.query_bank[rows])
-
-
-def _with_less_targets(trial: Trial, asked: int | str, seed: int) -> Trial:
-    if trial.target_bank is None:
-        return trial
-    count = len(trial.target_bank)
-    size = _size(asked, count, "target bank size", "targets of the bank")
-    return replace(trial, target_bank=trial.target_bank[_drawn(count, size, seed)])
-
-
-def _drawn(count: int, size: int, seed: int) -> I64:
-    return np.sort(np.random.default_rng(seed).choice(count, size, replace=False))
-
-
-def _size(asked: int | str, count: int, parameter: str, what: str) -> int:
-    """Return how many rows of a bank are meant by a number, or by a share such as "20%"."""
-    size = asked
-    if isinstance(size, str):
-        percent = _PERCENT.fullmatch(size)
-        if percent is None:
-            raise InputError(parameter, "a number of rows, or a share such as 20%", size)
-        size = max(1, round(count * float(percent[1]) / 100))
-    check_at_least(parameter, size, 1)
-    if size > count:
-        raise InputError(parameter, f"at most the {count} {what}", asked)
-    return size
-
-
 def _repeats(rows: F32 | None, name: str, counted: str) -> list[str]:
     """Return a note on the rows of a bank that repeat others, if there are any."""
     if rows is None or (repeated := len(rows) - len(_distinct(rows))) == 0:
@@ -494,10 +474,3 @@ def _overlap(bank: F32 | None, rows: F32, said: str, plain: Callable[[F32], F32]
 
 def _distinct(vectors: F32) -> set[bytes]:
     return {row.tobytes() for row in vectors}
-
-
-def least_covering(bank: F32, targets: F32, count: int) -> I64:
-    """Return so many bank queries whose first targets are the fewest: an adversarial bank (QB-Norm, 4.3)."""
-    first = (bank @ targets.T).argmax(axis=1)
-    found = np.bincount(first, minlength=len(targets))
-    return np.sort(np.lexsort((first, -found[first]))[:count])

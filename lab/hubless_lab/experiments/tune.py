@@ -4,26 +4,24 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from hubless.corrections.prior import PriorLike
+from hubless.builder.keywords import with_keywords
 from hubless.errors import InputError, storage_errors
 from hubless.measures import PairedDifference, paired_difference
 from hubless.measures.labels import Labels
 from hubless.progress import Progressing, progress_bars
 from hubless.store.durable import replace_text
 from hubless.vectors.arrays import F64, I64, check_at_least
-from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors
-from hubless.vectors.ids import Ids
 from hubless_lab import measures as lab_measures
+from hubless_lab.experiments.drawn_banks import SEEDS, Draws
 from hubless_lab.experiments.measured_rows import left_out_note
 from hubless_lab.experiments.methods import Grid, Method, grid_methods, left_out_of_grids
-from hubless_lab.experiments.trials import Pairs, Trial, open_labelled
+from hubless_lab.experiments.trials import LabelledInputs, Pairs, Trial, open_labelled
 
-_SEEDS = 10
 _FOLDS = 5
 
 
@@ -68,22 +66,18 @@ class Tuned:
             replace_text(Path(path), json.dumps(self.as_json(), indent=2, ensure_ascii=False) + "\n")
 
 
+@with_keywords(LabelledInputs)
 def tune(
     queries: Vectors,
     targets: Vectors,
     relevant: Labels,
     *,
-    metric: Metric | None = None,
-    ids: Ids | None = None,
     corrections: Sequence[str] | None = None,
     grids: Mapping[str, Grid] | None = None,
-    query_bank: Vectors | None = None,
-    target_bank: Vectors | None = None,
-    seeds: int = _SEEDS,
+    seeds: int = SEEDS,
     folds: int = _FOLDS,
-    bank_of_targets: bool = False,
-    target_prior: PriorLike | None = None,
     progress: Progressing = None,
+    **inputs: Unpack[LabelledInputs],
 ) -> Tuned:
     """Choose the correction that ranks best on labelled queries; `none` unless the gain is real.
 
@@ -96,26 +90,16 @@ def tune(
 
     Parameters
     ----------
-    queries, targets, relevant, metric, ids, query_bank, target_bank, bank_of_targets, target_prior : as for `compare`
+    queries, targets, relevant : as for `compare`
     corrections : names of those to try; by default all that fold into the index
     grids : values of parameters to try, by correction, from weak to strong; without `corrections` only these are tried
     seeds, folds : how many splits, and folds of the queries; those with the same relevant target are in one fold
     """
     check_at_least("folds", folds, 2)
-    given = open_labelled(
-        queries,
-        targets,
-        relevant,
-        ids=ids,
-        query_bank=query_bank,
-        target_bank=target_bank,
-        metric=metric,
-        bank_of_targets=bank_of_targets,
-        target_prior=target_prior,
-    )
+    given = open_labelled(queries, targets, relevant, **inputs)
     pairs = given.pairs
     fold_of = _folds(pairs, folds)
-    trials = list(given.trials(seeds))
+    trials = list(given.trials(Draws(seeds=seeds)))
     smallest = min(trial.fitted_on.shape[0] for trial in trials)
     methods = grid_methods(smallest, all(trial.target_bank is not None for trial in trials), corrections, grids)
     hits = np.zeros((len(methods), len(pairs.queries)))

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 
 from hubless.corrections import correction as make_correction
-from hubless.corrections.grouped import group_names
+from hubless.corrections.roles import group_names
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
 from hubless.search.collection import MOST_STRENGTH

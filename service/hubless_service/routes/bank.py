@@ -10,7 +10,7 @@ from fastapi import Response
 import hubless
 from hubless.builder.banks.payload_queries import MOST_PAYLOAD_QUERIES, payload_queries
 from hubless.builder.lifecycle import check_refittable
-from hubless.corrections.grouped import text_of
+from hubless.corrections.roles import text_of
 from hubless.errors import InputError, names_of
 from hubless.store.bank_order import BankOrder, give_bank, read_order
 from hubless.vectors.comparing import comparison

@@ -13,7 +13,7 @@ from fastapi import Header, Response
 
 import hubless
 from hubless.builder.lifecycle import create
-from hubless.builder.pipeline.draft import delete
+from hubless.builder.pipeline.engines import delete
 from hubless.encoders import Endpoint
 from hubless.errors import AliasNotFound, CollectionNotFound, InputError, PreconditionFailed
 from hubless.store.names import check_name

@@ -7,7 +7,7 @@ import pytest
 from support import small
 
 from hubless.builder import lifecycle
-from hubless.builder.pipeline.draft import delete
+from hubless.builder.pipeline.engines import delete
 from hubless.errors import CollectionNotFound, StorageError, storage_errors
 from hubless.store.aliases import changing_aliases
 from hubless.store.bank_order import give_bank, read_bank

@@ -54,10 +54,10 @@ def of_three(folder):
 
 OF_JOBS = rows_of(
     "reindex",
-    ({"target_prior": "clicks", "correction": {"name": "sn"}}, "target_prior: expected a payload column: title, got"),
+    ({"target_prior": "clicks", "correction": {"name": "sn"}}, "target prior: expected a payload column: title, got"),
     (
         {"target_prior": "title", "correction": {"name": "sn"}},
-        "target_prior (payload column title): expected numbers",
+        "target prior (payload column title): expected numbers",
     ),
     *(
         ({"targets": "t.npy", "more": npy("t.npy", wrong(value))}, f"targets (t.npy), row 699{words}", error)

@@ -7,9 +7,9 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs.groupings import bank_groups_of
+from hubless.builder.inputs.given_columns import bank_groups_of
 from hubless.corrections.banks.counts import counts_of
-from hubless.corrections.grouped import Names
+from hubless.corrections.roles import Names
 from hubless.corrections.supported import asked_by
 from hubless.vectors.arrays import I64
 from hubless.vectors.files import Items

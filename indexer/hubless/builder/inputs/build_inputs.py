@@ -12,18 +12,17 @@ from numpy.typing import NDArray
 from hubless.builder.banks.thinning import live_bank
 from hubless.builder.inputs.clicks import Clicks, ClicksLike, open_clicks
 from hubless.builder.inputs.file_records import files_at, files_record
-from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping, column_table
+from hubless.builder.inputs.given_columns import bank_groups_of, check_groups, given_columns
 from hubless.builder.inputs.items import column_of_ids, open_given, without_bad_rows
 from hubless.builder.inputs.joined import open_targets
 from hubless.builder.inputs.payloads import held_payload, write_payload
-from hubless.builder.inputs.priors import opened_prior
 from hubless.builder.inputs.raw_banks import raw_bank
 from hubless.builder.inputs.stamps import InputStamps
 from hubless.corrections.banks.counts import counts_of
-from hubless.corrections.grouped import GroupedVectors, group_names
-from hubless.corrections.prior import OWN_OFFSETS, PRIOR, PriorLike, TargetPrior
+from hubless.corrections.grouped import GroupedVectors
+from hubless.corrections.roles import TARGET_ROLES, Names, NumbersLike
 from hubless.corrections.supported import asked_by
-from hubless.corrections.traits import TargetTraits
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
 from hubless.encoders import Encoder, Endpoint, load_encoder
 from hubless.errors import InputError
 from hubless.measures.confidence.calibration_pairs import calibrating_rows
@@ -123,8 +122,8 @@ class Inputs:
     payload: PayloadLike | None = None
     payload_schema: PayloadTypes | None = None
     encoder: str | Path | Encoder | None = None
-    target_prior: PriorLike | None = None
-    offsets: PriorLike | None = None
+    target_prior: NumbersLike | None = None
+    offsets: NumbersLike | None = None
     fit_by: str | None = None
     relevant: Labels | None = None
     clicks: ClicksLike | None = None
@@ -159,7 +158,7 @@ class Inputs:
         given, clients = self._banks(items, encoder, metric)
         for each in given.values():
             check_dim(each.vectors.shape[1], dim, each.vectors.name, items.vectors.name)
-        prior, column = self._prior(items)
+        columns = given_columns({name: getattr(self, name) for name in TARGET_ROLES}, items)
         items = replace(items, ids=to_arrow(np.arange(count)) if items.ids is None else items.ids)
         relevant = self._right_rows(items, given)
         clicks = self._clicks(items, given, clients is None)
@@ -172,26 +171,25 @@ class Inputs:
             rows = kept["targets"]
             if clients and (asked := kept.get("query_bank")) is not None:
                 clients = tuple(clients[row] for row in asked)
-            prior = prior and prior.taken(rows)
+            columns = columns.left(rows)
             relevant = _labels_left(relevant, kept.get("query_bank"), rows)
             clicks = clicks and clicks.left(kept["clicked"], rows)
-        grouping = None
+        groups = None
         if self.fit_by is not None:
-            of_targets = group_names(column_table(items, self.fit_by), self.fit_by, "payload")
-            grouping = checked_grouping(self.fit_by, of_targets, bank_groups_of(given["query_bank"], self.fit_by))
+            groups = bank_groups_of(given["query_bank"], self.fit_by)
+            check_groups(columns, groups)
         if self.query_bank is None:  # some of the targets choose and check the index
             given["query_bank"] = Items(HeldVectors(in_memory(sample(items.vectors, MOST_STANDING_IN)), "query bank"))
         vectors: dict[str, Any] = {name: each.vectors for name, each in given.items()}
         return (
             BuildVectors(
                 **vectors,
-                target_prior=prior,
-                prior_column=column,
-                grouping=grouping,
+                columns=columns,
+                groups=groups,
                 bank_given=self.query_bank is not None,
                 clients=clients,
                 counts=counts_of(given["query_bank"]),
-                records=self._records(column),
+                records=self._records(columns),
                 relevant=relevant,
                 clicks=clicks,
                 files={name: each.files for name, each in given.items() if each.files},
@@ -227,13 +225,6 @@ class Inputs:
             check_dim(encoder.dim, dim, "encoder", targets.name)
         return encoder
 
-    def _prior(self, items: Items) -> tuple[TargetPrior | None, str | None]:
-        """Return the number of each target, a prior or its own offset, and the payload column that has it."""
-        for numbers, kind in ((self.offsets, OWN_OFFSETS), (self.target_prior, PRIOR)):
-            if numbers is not None:
-                return opened_prior(numbers, items, kind)
-        return None, None
-
     def _right_rows(self, items: Items, given: Mapping[str, Items]) -> list[I64 | None] | None:
         """Return the rows of the right targets of each bank query; None without labels."""
         if self.relevant is None:
@@ -253,13 +244,13 @@ class Inputs:
         given["clicked"] = Items(clicked)
         return clicks
 
-    def _records(self, column: str | None) -> dict[str, InputRecord]:
-        """Return the records of files with something else than vectors; the payload may have the numbers of targets."""
+    def _records(self, columns: TargetColumns) -> dict[str, InputRecord]:
+        """Return the records of files with something else than vectors."""
         paths = {"payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
         paths |= {} if column_of_ids(self.ids) else {"ids": self.ids}
         if isinstance(self.clicks, str | Path) and Path(self.clicks).is_file():  # not a folder that a service writes
             paths["clicks"] = self.clicks
-        paths |= {} if column else {"target_prior": self.target_prior, "offsets": self.offsets}
+        paths |= {name: getattr(self, name) for name, known in columns.by_role.items() if known.column is None}
         return {
             name: files_record(files_at(split_member(at)[0]))
             for name, at in paths.items()
@@ -285,7 +276,8 @@ def _labels_left(
 class BuildVectors:
     """The vectors of a build, as given and then as they are compared with each other, and the records of all inputs.
 
-    Without a query bank (`bank_given`) targets stand in for it. `prior_column` has the target prior, if a column does.
+    Without a query bank (`bank_given`) targets stand in for it. `columns` say what is known of the targets; `groups`
+    (b,) are those of the bank's queries.
     `relevant` has the rows of the right targets of each bank query, None where nobody knows; without it the
     calibration of `calibrated` is kept. `counts` (b,) says how often each of the bank's queries was asked. `clients`
     asked each of them, which are then to be thinned; none asked texts of the payload.
@@ -298,9 +290,8 @@ class BuildVectors:
     live_queries: VectorSource | None = None
     clicked: VectorSource | None = None
     clicks: Clicks | None = None
-    target_prior: TargetPrior | None = None
-    prior_column: str | None = None
-    grouping: Grouping | None = None
+    columns: TargetColumns = NO_COLUMNS
+    groups: Names | None = None
     basis: Basis | None = None
     records: dict[str, InputRecord] = field(default_factory=dict)
     bank_given: bool = True
@@ -327,17 +318,9 @@ class BuildVectors:
         )
 
     @property
-    def traits(self) -> TargetTraits:
-        """The traits of the targets: their prior, or their groups."""
-        prior = self.target_prior
-        grouping = self.grouping
-        groups = None if grouping is None else grouping.of_targets
-        return TargetTraits(groups=groups) if prior is None else TargetTraits(prior.values, groups, prior.usual)
-
-    @property
     def bank_with_groups(self) -> VectorSource:
         """The query bank, with the group of each query if there are groups, and how often each was asked."""
         bank = self.query_bank
-        if self.grouping is not None:
-            bank = GroupedVectors(in_memory(bank), bank.name, self.grouping.of_queries)
+        if self.groups is not None:
+            bank = GroupedVectors(in_memory(bank), bank.name, self.groups)
         return with_copies(bank, self.counts)

@@ -9,8 +9,10 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from hubless.corrections.prior import NumberOfTarget, TargetPrior, checked_prior, click_prior
+from hubless.corrections.banks.click_prior import click_prior
+from hubless.corrections.roles import PRIOR, TargetRole
 from hubless.corrections.supported import BELIEVED, client_numbers
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
 from hubless.errors import InputError, names_of
 from hubless.measures.labels import KnownItems, Labels, known_queries, right_rows
 from hubless.store.clients import counting_rows
@@ -57,13 +59,14 @@ class Clicks:
             found = replace(found, targets=np.searchsorted(targets, found.targets))[np.isin(found.targets, targets)]
         return found
 
-    def prior(self, targets: int, power: float) -> TargetPrior | None:
-        """Return the prior of so many targets that clicks make; None if they say nothing.
+    def columns(self, targets: int, power: float) -> TargetColumns:
+        """Return the target prior of so many targets that clicks make; no column if they say nothing.
 
         People click what is shown first, whatever it is: such clicks weigh less, by how much likelier they are.
         """
         counted = np.bincount(self.targets, self.counts * np.where(self.first, _OF_FIRST, 1), targets)
-        return click_prior(counted.astype(np.float64), power)
+        prior = click_prior(counted.astype(np.float64), power)
+        return NO_COLUMNS if prior is None else NO_COLUMNS.beside(PRIOR, prior)
 
 
 def open_clicks(given: ClicksLike, bank: Items | None, targets: KnownItems) -> tuple[VectorSource, Clicks]:
@@ -141,9 +144,8 @@ def _numbers(table: pa.Table, name: str, unknown: int) -> F64:
     """Return a column of numbers above 0 (p,)."""
     if name not in table.column_names:
         return np.full(len(table), float(unknown))
-    kind = NumberOfTarget(f"clicks, column {name}", "a number above 0", 0.0)
     values = np.array([unknown if each is None else each for each in table[name].to_pylist()])
-    return checked_prior(values, len(table), kind.name, kind).values
+    return TargetRole(f"clicks, column {name}", "a number above 0", 0.0).checked(values, len(table))
 
 
 def _of_people(given: Clicks, clients: Sequence[str | None]) -> Clicks:

@@ -10,10 +10,12 @@ import pyarrow as pa
 from hubless.builder.indexing import in_segments
 from hubless.builder.inputs.build_inputs import Contents, HeldContents
 from hubless.builder.inputs.readings import in_file
-from hubless.builder.pipeline.draft import Workbench
 from hubless.builder.pipeline.fit import index_version
-from hubless.builder.pipeline.next_version import UNSAVED, provenance, stored_dims
+from hubless.builder.pipeline.flush import as_flushed
+from hubless.builder.pipeline.manifests import UNSAVED, provenance, stored_dims
+from hubless.builder.pipeline.publishing import Workbench, drafting
 from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, HubnessCounts
+from hubless.builder.recipe import Recipe, recipe_of
 from hubless.corrections.banks.bank_checks import bank_sample
 from hubless.encoders import Encoder
 from hubless.errors import InputError
@@ -26,10 +28,11 @@ from hubless.progress import Steps
 from hubless.search.canaries import Canary
 from hubless.search.engines.base import StoredVectors
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.parts import Parts, traits_of
+from hubless.search.parts import Parts
+from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
 from hubless.search.transaction import open_written
-from hubless.store.bundle import IndexRecord, Measured
+from hubless.store.bundle import IndexRecord, Manifest, Measured
 from hubless.store.catalog import Catalog
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors, StackedVectors, TakenVectors, VectorSource, block_rows, turned_vectors
@@ -111,9 +114,9 @@ class NextTargets:
         if self.put is None:
             return kept
         payload = None if self.payload is None else self.payload.slice(len(self.kept), self.put.shape[0])
-        traits = traits_of(self.parts.manifest, payload, self.put.shape[0])
+        columns = columns_of(self.parts.manifest.roles, payload, self.put.shape[0])
         advance = steps.step("computing offsets", self.put.shape[0])
-        return np.concatenate([kept, self.parts.correction().offsets(self.put, advance, traits)])
+        return np.concatenate([kept, self.parts.correction().offsets(self.put, advance, columns)])
 
 
 def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Parts:
@@ -127,14 +130,14 @@ def with_vector_first(parts: Parts, rows: I64) -> tuple[I64, I64]:
     return rows[there], rows[~there]
 
 
-def carry_over(rows: NextTargets, bench: Workbench, folder: Path | None, *, measuring: F32 | None = None) -> Parts:
+def carry_over(rows: NextTargets, bench: Workbench, *, measuring: F32 | None = None) -> Parts:
     """Make a version of the targets with the correction of the version before, in an index that is trained anew.
 
     Without `measuring`, the stored sample of the bank serves.
     """
     before = rows.parts
     known = before.manifest
-    held = rows.held(folder)
+    held = rows.held(bench.folder)
     offsets = rows.offsets(bench.steps)
     fields: dict[str, Any] = {
         "built": UNSAVED,
@@ -145,7 +148,7 @@ def carry_over(rows: NextTargets, bench: Workbench, folder: Path | None, *, meas
     }
     occurrence, corrected = None, None
     if len(offsets):
-        targets = rows.vectors(folder)
+        targets = rows.vectors(bench.folder)
         queries, is_bank = _measuring(before, targets, bench.recipe.seed, measuring)
         corrected = CorrectedTargets(targets, before.correction(), offsets, before.prepared())
         bench.steps.step("searching exactly")
@@ -166,6 +169,15 @@ def carry_over(rows: NextTargets, bench: Workbench, folder: Path | None, *, meas
         prepared=(lambda: None) if corrected is None else (lambda: corrected.query_time),
         canary=lambda: canary,
     )
+
+
+def keep_fit(
+    catalog: Catalog, name: str, parts: Parts, steps: Steps, recipe: Recipe | None = None, *, trains: bool = False
+) -> Manifest:
+    """Make a version of parts with the fit that they have, in the indexes that they have or in one that is trained."""
+    recipe = recipe or recipe_of(parts)
+    with drafting(catalog, name, recipe if trains else recipe.in_process(), steps) as draft:
+        return draft.publish(carry_over(NextTargets.of(parts), draft) if trains else as_flushed(parts))
 
 
 def _measuring(before: Parts, targets: VectorSource, seed: int, given: F32 | None) -> tuple[F32, bool]:

@@ -9,8 +9,8 @@ import numpy as np
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.inputs.clicks import Clicks
 from hubless.builder.recipe import Recipe
-from hubless.corrections.fits import fit_each, offsets_each
-from hubless.corrections.traits import NO_TRAITS, TargetTraits
+from hubless.corrections.fits import fit_each
+from hubless.corrections.target_columns import NO_COLUMNS, offsets_each
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
 from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
@@ -55,10 +55,11 @@ def chosen_by_clicks(vectors: BuildVectors, recipe: Recipe) -> tuple[BuildVector
         others = without_copies(taken, metric=recipe.metric)
         offsets = []
         for power in (None, *POWERS.values()):
-            prior = None if power is None else clicks[~held].prior(vectors.targets.shape[0], power)
-            traits = NO_TRAITS if prior is None else TargetTraits(prior.values[known], usual=prior.usual)
-            fits = fit_each(recipe.method, [others], targets, vectors.target_bank, traits)
-            offsets += offsets_each(fits, targets, traits)
+            columns = NO_COLUMNS
+            if power is not None:
+                columns = clicks[~held].columns(vectors.targets.shape[0], power)[known]
+            fits = fit_each(recipe.method, [others], targets, vectors.target_bank, columns)
+            offsets += offsets_each(fits, targets, columns)
         _, firsts, queries = np.unique(place[held], return_index=True, return_inverse=True)
         ranked = rankings(asked.take(clicks.queries[held][firsts]), targets, 1, None, *offsets)
         for hits, (_, best) in zip(found.values(), ranked, strict=True):
@@ -71,7 +72,7 @@ def chosen_by_clicks(vectors: BuildVectors, recipe: Recipe) -> tuple[BuildVector
         vectors = replace(vectors, notes=[*vectors.notes, SERVED_RAW])
         _log.warning(SERVED_RAW)
     elif chosen in POWERS:
-        vectors = replace(vectors, target_prior=clicks.prior(vectors.targets.shape[0], POWERS[chosen]))
+        vectors = replace(vectors, columns=clicks.columns(vectors.targets.shape[0], POWERS[chosen]))
     return vectors, ClicksRecord(
         chosen=chosen,
         clicks=int(clicks.counts.sum()),

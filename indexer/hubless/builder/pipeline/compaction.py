@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.builder.pipeline.carry import NextTargets, carry_over, with_vector_first
-from hubless.builder.pipeline.draft import Workbench
 from hubless.builder.pipeline.flush import WASTED, one_segment
+from hubless.builder.pipeline.publishing import Draft
 from hubless.builder.pipeline.written_files import write_segments
-from hubless.builder.recipe import StoredRecipe
+from hubless.builder.recipe import recipe_of
 from hubless.knn import INDEXES
 from hubless.knn.aims import AUTO, kinds_to_try
 from hubless.knn.augment import augmented_dim
@@ -18,7 +18,6 @@ from hubless.knn.flat import FLAT_KIND
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import SegmentView
 from hubless.search.transaction import changed_parts
-from hubless.store.catalog import Staging
 from hubless.vectors.arrays import I64
 
 BEHIND = 1 / 10
@@ -47,7 +46,7 @@ def needs_training(parts: Parts) -> bool:
 
 def _is_outgrown(parts: Parts) -> bool:
     """Return whether another kind than flat is to be tried for so many targets. The build may choose flat again."""
-    recipe = StoredRecipe.of(parts.manifest)
+    recipe = recipe_of(parts)
     if recipe.index != AUTO:
         return False
     aims = replace(recipe.aims, memory=None)
@@ -55,31 +54,34 @@ def _is_outgrown(parts: Parts) -> bool:
     return groups[0][0].name != FLAT_KIND
 
 
-def rebuilt(parts: Parts, bench: Workbench, staged: Staging) -> Parts:
-    """Return a collection whose index is trained anew."""
-    return carry_over(NextTargets.of(parts), bench, staged.folder)
-
-
 @dataclass(frozen=True, eq=False)
-class Rebuilt:
-    """A collection whose index was trained anew, with its segments written, while others may have written to it.
+class Trained:
+    """A collection whose index is trained anew, with its segments written, while others may write to it.
 
-    `stamps` (2, n) are those that its rows had.
+    `before` is the collection as it was, and `stamps` (2, n) are those that its rows had.
     """
 
+    before: Parts
     parts: Parts
     stamps: I64
 
     @classmethod
-    def of(cls, parts: Parts, staged: Staging, bench: Workbench) -> "Rebuilt":
+    def of(cls, before: Parts, draft: Draft) -> "Trained":
         """Train the index of a collection anew, and write its segments."""
-        made = rebuilt(parts, bench, staged)
-        stamps = parts.targets.stamped(np.concatenate(with_vector_first(parts, np.arange(len(parts.targets)))))
-        return cls(replace(made, targets=write_segments(made.targets, staged, parts.seq)), stamps)
+        made = carry_over(NextTargets.of(before), draft)
+        stamps = before.targets.stamped(np.concatenate(with_vector_first(before, np.arange(len(before.targets)))))
+        return cls(before, replace(made, targets=write_segments(made.targets, draft.staged, before.seq)), stamps)
 
-    def caught_up(self, now: Parts) -> Parts:
-        """Return the collection as it is now, with this index of what stood in it then."""
-        made = self.parts.manifest
+    def caught_up(self, now: Parts) -> Parts | None:
+        """Return the collection as it is now, with this index of what stood in it then.
+
+        None if it did not grow from that: another fit or another order became current, or an older version.
+        """
+        before, made = self.before, self.parts.manifest
+        if (now.manifest.fit, now.manifest.built) != (before.manifest.fit, before.manifest.built):
+            return None
+        if now.seq < before.seq:  # activated meanwhile: the log would put again what the index has, behind it
+            return None
         gone, later = self._since(now)
         start = 0
         views = list[SegmentView]()
@@ -90,8 +92,7 @@ class Rebuilt:
         targets = now.targets.of_views([*views, *later])
         new = {name: getattr(made, name) for name in ("index", "measured", "dims", "built", "provenance")}
         known = now.manifest.model_copy(update={**new, "grown": sum(map(len, later))})
-        prepared, canary = self.parts.prepared, self.parts.canary
-        found = replace(now, manifest=known, targets=targets, prepared=prepared, canary=canary)
+        found = replace(now, manifest=known, targets=targets, prepared=self.parts.prepared, canary=self.parts.canary)
         return found if targets.is_as_built else changed_parts(found, targets, now.seq)
 
     def _since(self, now: Parts) -> tuple[I64, list[SegmentView]]:

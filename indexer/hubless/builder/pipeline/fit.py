@@ -13,9 +13,9 @@ from hubless.builder.banks.default_strength import asking, first_strength, judge
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors, HeldContents
 from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
-from hubless.builder.pipeline.draft import Workbench
 from hubless.builder.pipeline.held_back import naming_held_back
-from hubless.builder.pipeline.next_version import new_manifest
+from hubless.builder.pipeline.manifests import new_manifest
+from hubless.builder.pipeline.publishing import Workbench
 from hubless.builder.pipeline.survey import (
     K_OCCURRENCE,
     MOST_RESCORED,
@@ -55,8 +55,8 @@ from hubless.store.bundle import (
     DecidedStrength,
     IndexRecord,
     Measured,
-    PriorRecord,
     StrengthRecord,
+    role_records,
 )
 from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.sources import VectorSource, in_memory, sample
@@ -125,9 +125,8 @@ def fit_version(
         decided=strength,
         strength_choice=None if chosen is None else StrengthRecord(**asdict(chosen)),
         clicks=clicked,
-        fit_by=None if vectors.grouping is None else vectors.grouping.column,
         notes=[*notes, *told],
-        **{"own_offsets" if given else "target_prior": _prior_record(vectors)},
+        **role_records(vectors.columns),
     )
     return Parts(
         manifest=manifest,
@@ -168,17 +167,17 @@ class _Fitted(NamedTuple):
 def _fitted(vectors: BuildVectors, bank: VectorSource, bench: Workbench, *, hold_back: bool) -> _Fitted:
     """Fit the correction on a bank (b, d), and on a part of it, which the rest measures; place the targets."""
     recipe, steps, kept = bench.recipe, bench.steps, bench.checkpoints
-    targets, traits = vectors.targets, vectors.traits
+    targets, columns = vectors.targets, vectors.columns
     split, (fitting, tuning) = split_bank(bank, recipe.seed), hold_out(bank, recipe.seed)
     banks = [split.others, bank]
     steps.step("fitting the correction")
     with naming_held_out(bank, split.others):
         measured, shipped = kept.fits(
-            recipe.correction, banks, lambda: fit_each(recipe.method, banks, targets, vectors.target_bank, traits)
+            recipe.correction, banks, lambda: fit_each(recipe.method, banks, targets, vectors.target_bank, columns)
         )
     advance = steps.step("computing offsets", targets.shape[0])
     queries = [split.queries, tuning]
-    found = survey(targets, [measured, shipped], queries, traits, kept, advance)
+    found = survey(targets, [measured, shipped], queries, columns, kept, advance)
     if hold_back:
         found = found.held_back(targets, queries)
     steps.step("measuring hubness")
@@ -231,7 +230,7 @@ def index_version(
         shard_targets=recipe.shard_targets,
         metric=recipe.metric,
     )
-    placed = bench.place(order, bench.steps)
+    placed = bench.place(order)
     return PlacedTargets(
         placed.targets,
         placed.record(order),
@@ -267,25 +266,13 @@ def _strength(live_queries: VectorSource | None, ranker: Ranker, steps: Steps) -
     return chosen
 
 
-def _prior_record(vectors: BuildVectors) -> PriorRecord | None:
-    prior = vectors.target_prior
-    if prior is None:
-        return None
-    return PriorRecord(
-        column=vectors.prior_column,
-        median=prior.median,
-        smallest=float(prior.values.min()),
-        largest=float(prior.values.max()),
-    )
-
-
 def _notes_of_given(vectors: BuildVectors, metric: str) -> list[str]:
     """Return what is to be known of offsets that were given, and warn of some that cannot be meant so."""
-    if vectors.target_prior is None:
+    if (own := vectors.columns.number) is None:
         return []
     later = "targets that come later without an offset count as the median of those that were given"
-    notes = [later if vectors.prior_column is None else f"{later}, in payload column {vectors.prior_column}"]
-    apart = float(np.ptp(vectors.target_prior.values))
+    notes = [later if own.column is None else f"{later}, in payload column {own.column}"]
+    apart = float(np.ptp(own.filled.values))
     if metric == "cosine" and apart > MOST_APART:
         notes.append(f"offsets differ by {apart:.3g}, similarities by 2 at most: offsets alone decide the ranking")
         _log.warning(notes[-1])

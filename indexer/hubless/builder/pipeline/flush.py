@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hubless.builder.pipeline.next_version import UNSAVED
+from hubless.builder.pipeline.manifests import UNSAVED
 from hubless.builder.shards import most_in_a_shard
 from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, augmented_dim
@@ -94,6 +94,7 @@ def as_flushed(parts: Parts) -> Parts:
 
 def as_copied(parts: Parts) -> Parts:
     """Return a collection of which all is new, so that it can become another one."""
-    views = [replace(view, segment=replace(view.segment, name="")) for view in parts.targets.stored]
-    known = parts.manifest.model_copy(update={"fit": UNSAVED, "built": UNSAVED, "files": {}, "job": None})
-    return replace(parts, targets=parts.targets.of_views(views), manifest=known, folder=None, seq=0)
+    views = [replace(view, segment=replace(view.segment, name="")) for view in parts.targets.views]
+    new = dict.fromkeys(("version", "fit", "built"), UNSAVED)
+    known = parts.manifest.model_copy(update={**new, "files": {}, "job": None})
+    return replace(parts, targets=replace(parts.targets, views=tuple(views)), manifest=known, folder=None, seq=0)

@@ -11,22 +11,23 @@ import pyarrow as pa
 from hubless.builder.inputs.bank_rows import QUERY_BANK, BankRows
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.inputs.clicks import ClicksLike, open_clicks
-from hubless.builder.inputs.groupings import checked_grouping
-from hubless.builder.inputs.priors import column_prior
+from hubless.builder.inputs.given_columns import check_groups
 from hubless.builder.inputs.readings import read_source
 from hubless.builder.pipeline.carry import TARGETS, NextTargets
 from hubless.builder.recipe import Recipe
 from hubless.corrections.by_group import FittedByGroup
+from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.softmax import CLIENTS, MULTIPLICITIES
-from hubless.corrections.grouped import group_names
-from hubless.corrections.prior import TargetPrior
+from hubless.corrections.roles import FIT_BY, PRIOR
 from hubless.corrections.supported import BELIEVED
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
 from hubless.errors import InputError
 from hubless.measures.confidence.calibration_pairs import calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.search.parts import Parts
-from hubless.store.bundle import PriorRecord
-from hubless.vectors.arrays import I64, check_dim
+from hubless.search.segments.role_columns import columns_of
+from hubless.store.bundle import Played, Roles
+from hubless.vectors.arrays import F32, F64, I64, check_dim
 from hubless.vectors.basis import Basis, as_compared
 from hubless.vectors.comparing import OF_QUERIES, comparison, side_of
 from hubless.vectors.files import Items
@@ -47,12 +48,13 @@ def refit_vectors(
     others: Mapping[str, VectorSource] | None = None,
     clicks: ClicksLike | None = None,
     clicked: Items | None = None,
-    fit_by: str | None = None,
+    roles: Roles,
     **more: Any,
 ) -> BuildVectors:
     """Read the bank and `others`, such as live queries, and give each of the targets (p, d) what its columns say.
 
-    `clicked` are the queries whose rows and ids clicks may name; `more` are other fields.
+    `clicked` are the queries whose rows and ids clicks may name, `roles` which columns play what; `more` are other
+    fields.
     """
     count = targets.shape[0]
     sources = {"query_bank": bank.queries, **(others or {})}
@@ -71,14 +73,16 @@ def refit_vectors(
         if name == "query_bank":
             records[name] = record
     more["query_bank"] = bank.asked(more["query_bank"])
-    if fit_by is not None and bank.groups is not None:
-        of_targets = group_names(rows.known_payload, fit_by, "payload")
-        more["grouping"] = checked_grouping(fit_by, of_targets, bank.groups)
+    columns = columns_of(roles, rows.known_payload, count, _kept_columns(rows, targets, roles))
+    if bank.groups is not None:
+        check_groups(columns, bank.groups)
     before = rows.before
     kept = before is not None and before.manifest.correction.name == recipe.correction
     return BuildVectors(
         targets=targets,
+        columns=columns,
         counts=bank.counts,
+        groups=bank.groups,
         # the calibration stays with the correction
         calibrated=before.confidence if before and kept else None,
         basis=basis,
@@ -147,12 +151,37 @@ def labels_of(
     return [None] * (count - len(rows)) + rows
 
 
-def lasting_prior(rows: NextTargets, targets: VectorSource, record: PriorRecord | None) -> TargetPrior | None:
-    """Return the prior of the targets (n, d) that a record is of: that of its column; else what their offsets show."""
-    if record is None:
-        return None
-    if record.column is not None:
-        return column_prior(record.column, rows.known_payload, record.median)
-    parts = rows.parts
-    prior = parts.correction().prior(targets, parts.targets.offsets(rows.kept), record.median)
-    return replace(prior, values=prior.values.clip(record.smallest, record.largest))
+def lasting_roles(before: Roles, fit_by: str | None, *, clicks: bool) -> Roles:
+    """Return the roles that columns play in a new fit: in place of offsets that were given there is a correction.
+
+    New `clicks` take the place of the prior.
+    """
+    found = {PRIOR.parameter: None if clicks else before.get(PRIOR.parameter), FIT_BY.parameter: fit_by}
+    return {name: Played(each) if isinstance(each, str) else each for name, each in found.items() if each}
+
+
+def _kept_columns(rows: NextTargets, targets: VectorSource, roles: Roles) -> TargetColumns:
+    """Return what is kept of the targets (n, d) apart from their payload."""
+    record = None if rows.before is None else rows.before.manifest.target_prior
+    if PRIOR.parameter not in roles or record is None or record.column is not None:
+        return NO_COLUMNS
+    offsets = rows.parts.targets.offsets(rows.kept)
+    prior = prior_of_offsets(rows.parts.correction(), targets, offsets, record.median)
+    return NO_COLUMNS.beside(PRIOR, TargetColumn(prior.clip(record.smallest, record.largest), record.median))
+
+
+def prior_of_offsets(correction: CentredCorrection, targets: VectorSource, offsets: F32, usual: float) -> F64:
+    """Return the target prior by which targets (n, d) have their offsets (n,): older versions did not keep it.
+
+    `usual` is that of targets whose own nobody knew, and of those whose offset was held back.
+    Raises `InputError` if the prior adds nothing to any, as nothing was corrected.
+    """
+    fitted: Any = correction.fitted
+    of_fold = float(fitted.of_prior(np.array([np.e * usual]))[0])
+    if not of_fold:
+        raise InputError("collection", "one whose target prior shows in its offsets; build it again", "another")
+    told = offsets + correction.constant
+    alone = correction.alone
+    held = np.zeros(len(told), bool) if alone is None else np.isclose(told, alone.usual)
+    more = np.where(held, 0.0, told - fitted.offsets(targets))
+    return usual * np.exp(more / of_fold)

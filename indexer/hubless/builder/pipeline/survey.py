@@ -18,9 +18,8 @@ from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
 from hubless.corrections import Correction, FittedCorrection, QueryTime
 from hubless.corrections.alone import StandingAlone, find_alone
 from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.fits import fit_each, offsets_each
-from hubless.corrections.grouped import Names
-from hubless.corrections.traits import TargetTraits
+from hubless.corrections.fits import fit_each
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns, offsets_each
 from hubless.kernels.reductions import best_of, rankings
 from hubless.kernels.sharding import each_shard, is_sharded
 from hubless.kernels.streaming import parts
@@ -31,7 +30,7 @@ from hubless.progress import Advance, Steps
 from hubless.search.engines.scanned import ScannedTargets
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import Hubness, Measured
-from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import VectorSource
 
 K_OCCURRENCE = 10
@@ -110,7 +109,7 @@ def survey(
     targets: VectorSource,
     fits: Sequence[FittedCorrection],
     queries: Sequence[F32],
-    traits: TargetTraits,
+    columns: TargetColumns,
     checkpoints: Checkpoints,
     advance: Advance,
     k: int = K_OCCURRENCE,
@@ -120,7 +119,7 @@ def survey(
     work = partial(_survey_part, fits, queries, k)
 
     def of_piece(rows: VectorSource, here: slice, advance: Advance) -> Arrays:
-        return _joined(_survey_parts(rows, traits[here], work, advance), k)
+        return _joined(_survey_parts(rows, columns[here], work, advance), k)
 
     made = _joined(checkpoints.pieces("survey", targets, of_piece, advance), k)
     return Survey(**made, counts=tuple(map(len, queries)), alone=(None,) * len(fits))
@@ -138,21 +137,20 @@ def held_out_survey(
 
     A build does the same, beside the fit on all of the bank that it ships.
     """
-    (fitted,) = fit_each(method, [split.others], targets, target_bank, TargetTraits())
-    return fitted, survey(targets, [fitted], [split.queries], TargetTraits(), Checkpoints(), advance, k)
+    (fitted,) = fit_each(method, [split.others], targets, target_bank)
+    return fitted, survey(targets, [fitted], [split.queries], NO_COLUMNS, Checkpoints(), advance, k)
 
 
 def _survey_parts(
-    targets: VectorSource, traits: TargetTraits, work: "partial[Arrays]", advance: Advance
+    targets: VectorSource, columns: TargetColumns, work: "partial[Arrays]", advance: Advance
 ) -> Iterator[Arrays]:
     if is_sharded(targets):
-        yield from each_shard(targets, work, traits.prior, traits.groups, advance=advance)
+        yield from each_shard(targets, work, columns, advance=advance)
         return
     start = 0
     for part in parts(targets):
         stop = start + part.shape[0]
-        here = traits[start:stop]
-        yield work(part, here.prior, here.groups)
+        yield work(part, columns[start:stop])
         advance(stop - start)
         start = stop
 
@@ -162,10 +160,9 @@ def _survey_part(
     queries: Sequence[F32],
     k: int,
     targets: VectorSource,
-    prior: F64 | None,
-    groups: Names | None,
+    columns: TargetColumns,
 ) -> Arrays:
-    offsets = np.stack(offsets_each(fits, targets, TargetTraits(prior, groups)))
+    offsets = np.stack(offsets_each(fits, targets, columns))
     # of vectors that are too long, offsets are not finite: centring them names the first such target
     scores, rows = _answers(queries, targets, k, np.where(np.isfinite(offsets), offsets, 0))
     return {"offsets": offsets, "scores": scores, "rows": rows}

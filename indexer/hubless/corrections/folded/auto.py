@@ -12,7 +12,7 @@ from hubless.corrections.folded.rising import rise
 from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.folded.softmax import FittedSoftmax
 from hubless.corrections.folded.topic import NO_TOPIC, find_topic
-from hubless.corrections.prior import TargetPrior
+from hubless.corrections.target_columns import TargetColumn
 from hubless.corrections.temperature import default_perplexity
 from hubless.kernels.coupling import Fitting, in_step
 from hubless.kernels.reductions import top_k
@@ -59,13 +59,13 @@ class Auto(SeesVectors):
         query_bank: Rows,
         targets: Rows,
         target_bank: Rows | None = None,
-        target_prior: TargetPrior | None = None,
+        target_prior: TargetColumn | None = None,
     ) -> FittedSoftmax:
         """Fit it. What a prior adds is shrunk like the rest: few queries measure all of an offset badly."""
         return in_step([self.fitting(query_bank, targets, target_bank, target_prior)])[0]
 
     def fitting(
-        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetColumn | None
     ) -> Fitting[FittedSoftmax]:
         """Fit Sinkhorn, then shrink its offsets to what the bank can tell. Parameters are those of `fit`.
 
@@ -82,7 +82,7 @@ class Auto(SeesVectors):
         seen = sample(source, _SAMPLE)
         prior = None
         if target_prior is not None:
-            prior = target_prior.taken(sampled_rows(source.shape[0], _SAMPLE)).values
+            prior = target_prior.values[sampled_rows(source.shape[0], _SAMPLE)]
         topic = find_topic(bank, seen, _offsets(fitted, seen, prior)) if self.sees_vectors else NO_TOPIC
         queries = distinct = float(bank.shape[0])
         crowded = 0.0

@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from hubless.corrections.base import Details, Fitted, Rows, State, StateArrays
-from hubless.corrections.prior import OWN_OFFSETS, TargetPrior
+from hubless.corrections.roles import OWN_OFFSETS
+from hubless.corrections.target_columns import TargetColumn
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
@@ -50,7 +51,7 @@ class GivenOffsets:
         query_bank: Rows,
         targets: Rows,
         target_bank: Rows | None = None,
-        target_prior: TargetPrior | None = None,
+        target_prior: TargetColumn | None = None,
     ) -> FittedGiven:
         if target_prior is None:
             raise InputError(OWN_OFFSETS.name, "one number a target, as offsets:FILE or offsets:COLUMN", "none")

@@ -8,7 +8,7 @@ import numpy as np
 
 from hubless.corrections.base import Details, Rows, check_banks, check_target_bank
 from hubless.corrections.folded.softmax import FittedSoftmax
-from hubless.corrections.prior import TargetPrior
+from hubless.corrections.target_columns import TargetColumn
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.coupling import Fitting, in_step
@@ -66,7 +66,7 @@ def bank_potentials(
 class SinkhornNormalisation:
     """Sinkhorn normalisation: h(t) = −τ·log β, with β the targets' scaling in Sinkhorn between query bank and targets.
 
-    With a target prior p, which `hubless.corrections.prior` explains, targets are to be found p_j of the times each,
+    With a target prior p, which `hubless.corrections.fits` explains, targets are to be found p_j of the times each,
     and not all as often: h(t) = τ·LSE_i(q_i·t/τ + a_i) − τ·log p(t).
 
     `temperature`: τ in units of similarity, or "auto" for the one of the given perplexity (published: 0.01).
@@ -98,7 +98,7 @@ class SinkhornNormalisation:
         query_bank: Rows,
         targets: Rows,
         target_bank: Rows | None = None,
-        target_prior: TargetPrior | None = None,
+        target_prior: TargetColumn | None = None,
     ) -> FittedSoftmax:
         return in_step([self.fitting(query_bank, targets, target_bank, target_prior)])[0]
 
@@ -114,15 +114,16 @@ class SinkhornNormalisation:
         query_bank: Rows,
         targets: Rows,
         target_bank: Rows | None,
-        target_prior: TargetPrior | None,
+        target_prior: TargetColumn | None,
         query_weights: F64 | None = None,
     ) -> Fitting[FittedSoftmax]:
         """Return the fit. `query_weights`: how much each bank query counts (b,), relative to others; None for alike."""
         bank, all_targets, columns = self.sides(query_bank, targets, target_bank)
         temperature = resolve_temperature(self.temperature, self.perplexity, bank, all_targets)
-        weights = None if target_prior is None else target_prior.weights
-        if weights is not None:  # a target bank has none, so its rows count as the mean target
-            weights = np.concatenate([weights, np.ones(columns.shape[0] - len(weights))])
+        weights = None
+        if target_prior is not None:  # a target bank has none, so its rows count as the mean target
+            relative = target_prior.values / target_prior.values.mean()
+            weights = np.concatenate([relative, np.ones(columns.shape[0] - len(relative))])
         if query_weights is not None:
             query_weights = query_weights / query_weights.mean()
         a, fitted = yield from self._potentials(bank, columns, temperature.value, weights, query_weights)

@@ -1,21 +1,17 @@
-"""A version, from the parts of a collection that are new: its files, its manifest, and when it becomes current.
+"""The manifest of a version, from the parts of a collection.
 
-This is the only way to one. Whatever a build, a flush or a fit makes are `Parts`; segments, a fit and an order of the
-targets that no version has yet are unnamed in them, and get the name of the version.
+What no version has yet, such as a segment or a fit, is unnamed in them, and gets the name of the version.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version as installed_version
 from typing import Any
 
-import numpy as np
-
-from hubless.builder.pipeline.draft import tell_engine
-from hubless.builder.pipeline.written_files import write_fit, write_gone, write_query_time, write_segments
 from hubless.corrections import registered
+from hubless.encoders import Encoder
 from hubless.knn.flat import FLAT_KIND
 from hubless.measures.confidence.cut import Cut
 from hubless.search.engines.embedded import FaissIndex
@@ -24,9 +20,7 @@ from hubless.search.segments.segment import SegmentView
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
 from hubless.store.bundle import (
-    FITS,
     FORMAT_VERSION,
-    SEGMENTS,
     ConfidenceRecord,
     CorrectionRecord,
     IndexRecord,
@@ -35,8 +29,6 @@ from hubless.store.bundle import (
     Provenance,
     SegmentRecord,
 )
-from hubless.store.catalog import Staging
-from hubless.store.durable import link
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import Metric, comparison
 
@@ -121,6 +113,17 @@ def described(parts: Parts, name: str, version: str, **more: Any) -> Manifest:
     return known.model_copy(update=fields | more)
 
 
+def other_numbers(parts: Parts, *, encoder: Encoder | None = None, model: Cut | None = None, **more: Any) -> Parts:
+    """Return a collection whose fit keeps its state and has another encoder or model of confidence. It has no name yet.
+
+    `more` are fields of the manifest, such as the strength.
+    """
+    if model is not None:
+        more["confidence"] = confidence_record(model)
+    known = parts.manifest.model_copy(update={**more, "fit": UNSAVED})
+    return replace(parts, manifest=known, encoder=encoder or parts.encoder, confidence=model or parts.confidence)
+
+
 def confidence_record(model: Cut | None) -> ConfidenceRecord | None:
     """Return what a manifest says of a model of confidence."""
     if model is None:
@@ -139,37 +142,3 @@ def _record(view: SegmentView, kind: str, version: str) -> SegmentRecord:
         removed=len(view.gone),
         seq=segment.seq if segment.stamps is None else int(segment.stamps[0].max(initial=0)),
     )
-
-
-def write_version(parts: Parts, staged: Staging, **more: Any) -> Manifest:
-    """Write the files of parts that no version has yet, and return the manifest. `more` are fields of it."""
-    known, folder = parts.manifest, staged.folder
-    parts = replace(parts, targets=write_segments(parts.targets, staged, parts.seq))
-    made = described(parts, staged.home.name, staged.version, **more)
-    write_gone(folder, parts.targets.stored)
-    if known.fit == UNSAVED:
-        write_fit(staged.made(FITS, made.fit), parts)
-    write_query_time(folder, parts.prepared())
-    if known.built == UNSAVED:
-        np.savez(folder / bundle.CANARY, allow_pickle=False, **parts.canary())
-    for file in (bundle.CANARY, bundle.SOURCES):
-        if parts.folder is not None and file in known.files and not (folder / file).exists():
-            link(parts.folder / file, folder / file)
-    named = {f"{SEGMENTS}/{each.name}" for each in made.segments} | {f"{FITS}/{made.fit}"}
-    files = {file: record for file, record in known.files.items() if file.rpartition("/")[0] in named}
-    return made.model_copy(update={"files": files})
-
-
-def make_current(
-    staged: Staging, written: Manifest, over: str | None = None, then: Callable[[], object] | None = None
-) -> Manifest:
-    """Make a version that is written the current one, do what is to be done then, and tell its engine of new targets.
-
-    `over` is the version that it was made from: raises `PreconditionFailed` if another one became current since.
-    """
-    made = staged.publish(written, over)
-    if then is not None:
-        then()
-    if made.built == made.version:
-        tell_engine(made)
-    return made

@@ -1,19 +1,15 @@
-"""The folder of a version that is being made, and the place of its vectors: files, or an engine outside."""
+"""Engines outside that hold the vectors of versions: a name is reserved, filled, told of, and dropped."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any
 
-from hubless.builder.indexing import IndexOrder, IndexResult, SegmentFolder, build_index, in_segments
-from hubless.builder.inputs.bases import fit_index_basis
-from hubless.builder.pipeline.checkpoints import Checkpoints
-from hubless.builder.recipe import FAISS, Recipe
-from hubless.builder.shards import segment_name
+from hubless.builder.indexing import IndexOrder, IndexResult, in_segments
+from hubless.builder.recipe import FAISS
 from hubless.errors import NoEngine, storage_errors
 from hubless.knn import augment
 from hubless.knn.base import Found
@@ -31,51 +27,18 @@ from hubless.vectors.arrays import F32
 _log = logging.getLogger("hubless.engines")
 
 
-Placing: TypeAlias = Callable[[IndexOrder, Steps], IndexResult]
-"""Takes the vectors of one version: indexes them, and chooses the search parameters by the answers."""
-
-
-@dataclass(frozen=True)
-class Workbench:
-    """The recipe of a version, the place of its vectors, the steps to report, and what a killed build has kept."""
-
-    recipe: Recipe
-    place: Placing
-    steps: Steps
-    checkpoints: Checkpoints = field(default_factory=Checkpoints)
-
-
-def in_index(place: SegmentFolder | None, recipe: Recipe, order: IndexOrder, steps: Steps) -> IndexResult:
-    """Build Faiss indexes in files; without a place in memory."""
-    return build_index(order, place, steps, fit_index_basis(recipe, order.targets, order.bank))
-
-
 @contextmanager
-def drafting(
-    catalog: Catalog, collection: str, recipe: Recipe, steps: Steps, checkpoints: Checkpoints | None = None
-) -> Iterator[tuple[Staging, Workbench]]:
-    """Give a folder for a new version, and the workbench. Nothing stays of it, unless the block publishes it."""
-    with (
-        catalog.staging(collection) as staged,
-        storage_errors(staged.folder),
-        _placing(recipe, staged, collection) as place,
-    ):
-        yield staged, Workbench(recipe, place, steps, checkpoints or Checkpoints())
-
-
-@contextmanager
-def _placing(recipe: Recipe, staged: Staging, collection: str) -> Iterator[Placing]:
-    if recipe.engine == FAISS:
-        yield partial(
-            in_index, lambda number: staged.made(bundle.SEGMENTS, segment_name(staged.version, number)), recipe
-        )
+def reserved(name: str, staged: Staging) -> Iterator["InEngine | None"]:
+    """Give the place of a version's vectors in an engine; None for files. Nothing stays there of what is given up."""
+    if name == FAISS:
+        yield None
         return
     versions = staged.folder.parent
-    found = engine(recipe.engine)
-    name = found.reserve(collection, staged.version)
+    found = engine(name)
+    place = found.reserve(staged.home.name, staged.version)
     _clear(versions)  # what builds that died have left
     try:
-        yield InEngine(found, recipe.engine, name, collection, staged).put
+        yield InEngine(found, name, place, staged)
     finally:
         if not (staged.home / bundle.SEGMENTS / staged.version).is_dir():
             _clear(versions, staged.version)
@@ -88,7 +51,6 @@ class InEngine:
     engine: Engine
     engine_name: str
     name: str
-    collection: str
     staged: Staging
 
     def put(self, order: IndexOrder, steps: Steps) -> IndexResult:
@@ -98,7 +60,7 @@ class InEngine:
         folder = self.staged.folder
         version = self.staged.version
         note_outside(folder.parent, version, f"{self.engine_name} {self.name}")
-        content = Content(self.collection, version, folder, order.targets, order.offsets)
+        content = Content(self.staged.home.name, version, folder, order.targets, order.offsets)
         index, record, notes = self.engine.store(self.name, content, order.index, steps)
         targets = in_segments([index], order.offsets)
         steps.step(f"tuning the {record.kind} index")
