@@ -589,11 +589,8 @@ class World:
             back_up(hubless.Catalog(self.path), folder / "backup")
             restore(folder / "backup", hubless.Catalog(folder / "restored"))
             now = open_written(hubless.Catalog(folder / "restored"), NAME).current
-            rows = np.arange(now.count)
-            columns = now.ids(rows), now.payload(rows), now.vectors(rows), now.parts.targets.seqs(rows)
-            found = [
-                dict(zip(("id", "payload", "vector", "seq"), each, strict=True)) for each in zip(*columns, strict=True)
-            ]
+            points = [now.point(each, vector=True) for each in now.ids(range(now.count))]
+            found = [{**vars(each), "seq": int(now.parts.targets.seqs([each.row])[0])} for each in points]
         shutil.rmtree(folder, ignore_errors=True)
         if self.disk.dead:
             raise Stopped
