@@ -18,10 +18,10 @@ import numpy as np
 import hubless
 from benchmarks.gains import IMAGES, NAMES
 from benchmarks.real_sets import Set, hits, of_each, print_sets, trial
-from hubless.builder.inputs.bases import fit_basis
+from hubless.builder.inputs.bases import fit_space
 from hubless.builder.recipe import Recipe
-from hubless.vectors.basis import Basis
 from hubless.vectors.sources import ArrayVectors
+from hubless.vectors.space import Space
 from hubless_lab.experiments.methods import Method
 from hubless_lab.experiments.trials import Trial
 
@@ -33,21 +33,24 @@ KEPT = IMAGES / "dimensions.json"
 AUTO = Method("auto")
 
 
-def reduced(given: Trial, basis: Basis) -> Trial:
+def reduced(given: Trial, space: Space) -> Trial:
     """Return the trial with all vectors reduced."""
-    extra = None if given.target_bank is None else basis.reduced(given.target_bank)
-    both = {name: basis.reduced(getattr(given.pairs, name)) for name in ("queries", "targets")}
-    pairs = replace(given.pairs, **both)
-    return replace(given, pairs=pairs, query_bank=basis.reduced(given.query_bank), target_bank=extra)
+    sides = {"query_bank": given.query_bank, "target_bank": given.target_bank}
+    both = {name: getattr(given.pairs, name) for name in ("queries", "targets")}
+    made, pairs = (
+        {name: rows if rows is None else space.compared_rows(rows, name) for name, rows in some.items()}
+        for some in (sides, both)
+    )
+    return replace(given, pairs=replace(given.pairs, **pairs), **made)
 
 
-def basis_of(given: Trial, dims: int | str) -> Basis | None:
-    """Return the basis that a build would have."""
+def space_of(given: Trial, dims: int | str) -> Space:
+    """Return the space that a build would have."""
     sides = (given.targets, given.query_bank, given.target_bank)
     targets, bank, extra = (None if side is None else ArrayVectors(side, "side") for side in sides)
     assert targets is not None
     assert bank is not None
-    return fit_basis(Recipe(metric="cosine", dims=dims), targets, bank, extra)
+    return fit_space(Recipe(metric="cosine", dims=dims), targets, bank, extra)
 
 
 def right(given: Trial) -> tuple[float, float]:
@@ -74,15 +77,14 @@ def measure(data: Set, seeds: int) -> dict[str, Any]:
         assert given is not None
         figures.setdefault("all", []).append(right(given))
         for name, share in SHARES.items():
-            basis = basis_of(given, int(share * dim))
-            assert basis is not None
-            figures.setdefault(name, []).append(right(reduced(given, basis)))
+            space = space_of(given, int(share * dim))
+            figures.setdefault(name, []).append(right(reduced(given, space)))
             figures.setdefault(name + FULL, []).append((kept_full(given, int(share * dim)),))
-        first = Basis(np.eye(dim, dim // 2, dtype=np.float32), "cosine")
+        first = Space("cosine", dim, np.eye(dim, dim // 2, dtype=np.float32))
         figures.setdefault(FIRST, []).append(right(reduced(given, first)))
-        found = basis_of(given, "auto")
-        chosen.append(dim if found is None else found.kept)
-        figures.setdefault("auto", []).append(right(given if found is None else reduced(given, found)))
+        found = space_of(given, "auto")
+        chosen.append(found.stored_dim)
+        figures.setdefault("auto", []).append(right(reduced(given, found)))
     means = {name: [round(float(value), 2) for value in np.mean(values, axis=0)] for name, values in figures.items()}
     return {"set": data.name, "dim": dim, "chosen": chosen, "figures": means}
 

@@ -31,9 +31,9 @@ from benchmarks.index_recipes import open_folder
 from benchmarks.peer_figures import memory, recall
 from benchmarks.segments import in_child, put
 from hubless.builder import build as job, lifecycle
+from hubless.builder.inputs.bases import fit_directions
 from hubless.kernels.reductions import rankings
 from hubless.knn.exhaustive import openmp_threads
-from hubless.vectors.basis import fit_directions
 from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.sources import ArrayVectors, as_source, under_metric
 

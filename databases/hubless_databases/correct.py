@@ -18,10 +18,9 @@ from hubless.jobs.databases import Corrected
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32
-from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_TARGETS, Metric, comparison
 from hubless.vectors.files import Vectors, as_items
-from hubless.vectors.sources import VectorSource
+from hubless.vectors.sources import VectorSource, under_metric
 from hubless_databases.addresses import open_database
 from hubless_databases.base import PAGE, Asking, Database, RowId, packed, unpacked
 from hubless_databases.spool import ID, database_errors, spool
@@ -129,7 +128,7 @@ def _publish(
     database: Database, index: Collection, into: str, folder: Path, progress: bool | None, *, only: bool = False
 ) -> Corrected:
     """Write the offsets of a collection, swap, and mend what changed meanwhile; `only` of rows with its ids."""
-    _check_correction(index.manifest.correction.name, index.parts.basis is not None)
+    _check_correction(index.manifest.correction.name, index.parts.space.directions is not None)
     offsets = index.offsets
     floor = float(offsets.min() - offsets.std())  # rows that come later may have smaller offsets
     asking = Asking(index.manifest.metric, index.strength, index.dim + 1, floor)
@@ -195,7 +194,7 @@ def _mend(database: Database, into: str, fit: bytes, folder: Path, known: Contai
 
 def _augmented(file: Path, fit: bytes, known: Container[str] | None) -> Iterator[tuple[list[RowId], F32]]:
     correction, asking = _restored(fit)
-    vectors = as_compared(as_items(file, "new rows").vectors, asking.metric, None, OF_TARGETS)
+    vectors = under_metric(as_items(file, "new rows").vectors, asking.metric, OF_TARGETS)
     made = comparison(asking.metric)
     dim = asking.width - 1
     if vectors.shape[1] != made.width(dim):

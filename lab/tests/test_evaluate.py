@@ -190,18 +190,15 @@ class TestComparisons:
 
 
 class TestCollections:
-    def test_strict_measures_with_the_prior_of_the_payload_column(self, tmp_path):
-        given = (tmp_path, "c", GIVEN.targets, OTHERS.queries)
-        hubless.build(*given, payload={"clicks": COUNTS}, target_prior="clicks")
+    @pytest.mark.parametrize(
+        "given", [{"payload": {"clicks": COUNTS}, "target_prior": "clicks"}, {"target_prior": COUNTS}]
+    )
+    def test_strict_measures_with_the_prior_of_the_collection(self, tmp_path, given):
+        hubless.build(tmp_path, "c", GIVEN.targets, OTHERS.queries, **given)
         found = compare_strictly(hubless.open(tmp_path, "c"), GIVEN.queries, GIVEN.relevant, seeds=2)
         entries = [Method("none"), Method("auto")]
         expected = compare(GIVEN.queries, GIVEN.targets, GIVEN.relevant, entries, seeds=2, target_prior=COUNTS)
         assert found.row("auto").quality == expected.row("auto").quality
-
-    def test_strict_says_that_a_prior_from_a_file_is_missing(self, tmp_path):
-        hubless.build(tmp_path, "c", GIVEN.targets, OTHERS.queries, target_prior=COUNTS)
-        found = compare_strictly(hubless.open(tmp_path, "c"), GIVEN.queries, GIVEN.relevant, seeds=2)
-        assert "which it does not keep: the correction is measured without it" in found.notes[-1]
 
     def test_strict_says_that_groups_are_measured_with_one_fit(self, tmp_path):
         bank, tenants = with_groups(OTHERS.queries, "tenant", ["a"] * len(OTHERS.queries)), ["a"] * len(GIVEN.targets)

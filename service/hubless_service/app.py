@@ -45,7 +45,7 @@ from hubless_service.routes import (
     thumbnails,
     versions,
 )
-from hubless_service.routes.quick import QuickQueries
+from hubless_service.routes.quick import QuickWay
 from hubless_service.routes.route import AppState
 from hubless_service.searching.collection_sources import CatalogSource, RemoteSource
 from hubless_service.searching.search_service import SearchService
@@ -101,12 +101,14 @@ _log = logging.getLogger("hubless")
 class App(FastAPI):
     """FastAPI without the middlewares that it puts around ours. `ObserveRequests` does their work at less cost."""
 
-    queries: QuickQueries
+    quick: QuickWay
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        answer = self.queries if self.queries.takes(scope) else super().__call__
-        await answer(scope, receive, send)
+        if route := self.quick.route_of(scope):
+            await self.quick.answer(route, scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
     def build_middleware_stack(self) -> ASGIApp:
         """Build the stack, from the outside in: our middlewares, problem documents for errors, the routes."""
@@ -184,7 +186,7 @@ def create_app(
     page_routes.install_console(app)
     problems.install(app)
     metrics.live.register(ServedGauges(engine))
-    metrics.queue = lambda: engine.waiting
+    metrics.queue = engine.waiting
     observer = Observer(metrics, tracing)
     check = None
     # around the routes; the last one added is the outermost
@@ -201,7 +203,7 @@ def create_app(
             expose_headers=CORS_EXPOSED,
         )
     app.add_middleware(ObserveRequests, observer=observer)
-    app.queries = QuickQueries(app, observer, check, bool(settings.origins))
+    app.quick = QuickWay(app, observer, check, bool(settings.origins))
     return app
 
 

@@ -1,6 +1,7 @@
 """The one table of settings. Environment variables, command options and docs/settings.md are made from it."""
 
 import re
+from functools import cached_property
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -161,7 +162,7 @@ class Settings(BaseSettings):
         """Seconds after SIGTERM in which requests are still taken."""
         return self.grace_seconds / 10
 
-    @property
+    @cached_property
     def address(self) -> str | None:
         """Where the catalog is in object storage; None for one on a disk."""
         return storage_address(self.catalog)

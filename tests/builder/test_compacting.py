@@ -10,6 +10,7 @@ from support.segments import assert_stamps_stand_once, sizes
 
 import hubless
 from hubless.builder import indexing, lifecycle
+from hubless.builder.pipeline import compaction
 from hubless.builder.pipeline.compaction import Trained
 from hubless.knn import aims
 from hubless.search.transaction import open_written
@@ -132,6 +133,34 @@ def test_version_with_fewer_writes_that_is_activated_meanwhile_stays(home, monke
     assert lifecycle.compact(home.path, NAME) is None
     assert home.current(NAME) == first
     assert_stamps_stand_once(open_written(home, NAME).current.parts.targets)  # with the writes of the log behind it
+
+
+def saved(home, ids, seed, *, without=()):
+    """Save targets with no write in the log, so that the versions before and after have the same writes."""
+    index = hubless.open(home.path, NAME)
+    index.add(small.vectors(len(ids), seed), ids, [{"title": f"saved {seed}"}] * len(ids))
+    index.remove(without)
+    return index.save(home.path, NAME)
+
+
+@pytest.mark.parametrize(("gone", "follows"), [(["target-3"], False), ([], True)])
+def test_version_with_as_many_writes_that_is_activated_meanwhile_is_followed_only_if_it_grew(
+    home, monkeypatch, gone, follows
+):
+    first = home.current(NAME)
+    saved(home, ["one", "two"], 5, without=gone)
+    monkeypatch.setattr(compaction, "BEHIND", 0)
+    before = []
+
+    def work():
+        monkeypatch.setattr(compaction, "BEHIND", 1)
+        home.rollback(NAME, first)
+        saved(home, ["one", "other"], 6)
+        before.append(stored(home))
+
+    meanwhile(monkeypatch, work)
+    assert (lifecycle.compact(home.path, NAME) is not None) == follows
+    assert_same(home, before[0])
 
 
 def test_what_another_flush_has_written_is_not_flushed_again(home):

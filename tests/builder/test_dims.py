@@ -7,14 +7,14 @@ from support.hubs import unit
 from support.problems import with_hubs
 
 import hubless
-from hubless.builder.inputs.bases import fit_basis
+from hubless.builder.inputs.bases import fit_space
 from hubless.builder.lifecycle import create
 from hubless.builder.recipe import Recipe
 from hubless.corrections import CORRECTIONS
 from hubless.errors import BundleDamaged, CollectionExists, InputError
 from hubless.search.engines.external import engine_names
-from hubless.vectors.basis import Basis
 from hubless.vectors.sources import ArrayVectors
+from hubless.vectors.space import Space
 
 D, K = 16, 6
 RNG = np.random.default_rng(4)
@@ -66,42 +66,42 @@ def test_build_reduces_everything_by_the_largest_second_moments(catalog):
     assert again == ["t50", *opened.query(ids=["t50"], limit=3).ids[0]]
 
 
-def test_target_bank_takes_the_place_of_the_targets_in_the_basis():
+def test_target_bank_takes_the_place_of_the_targets_in_the_space():
     recipe = Recipe(metric="cosine", dims=K)
     sides = (GIVEN.targets, GIVEN.bank, GIVEN.target_bank)
-    basis = fit_basis(recipe, *(ArrayVectors(side, "side") for side in sides))
+    found = fit_space(recipe, *(ArrayVectors(side, "side") for side in sides)).directions
     want = directions(GIVEN.bank, GIVEN.target_bank)
-    np.testing.assert_allclose(basis.directions @ basis.directions.T, want @ want.T, atol=1e-4)
+    np.testing.assert_allclose(found @ found.T, want @ want.T, atol=1e-4)
 
 
-def test_refit_keeps_the_basis_and_takes_banks_of_either_size(tmp_path):
-    before = build(tmp_path, dims=K, correction="csls").parts.basis
+def test_refit_keeps_the_space_and_takes_banks_of_either_size(tmp_path):
+    before = build(tmp_path, dims=K, correction="csls").parts.space
     more = GIVEN.queries
     hubless.refit(tmp_path, "c", more, append=True)
     after = hubless.open(tmp_path, "c")
-    assert before.same_as(after.parts.basis)
+    assert before.asks_like(after.parts.space)
     assert after.manifest.bank.queries == len(GIVEN.bank) + len(more)
     offsets = after.offsets
-    reduced = np.vstack([before.reduced(unit(GIVEN.bank)), before.reduced(unit(more))])
+    reduced = np.vstack([before.compared_rows(rows, "bank") for rows in (GIVEN.bank, more)])
     hubless.refit(tmp_path, "c", reduced)
     np.testing.assert_allclose(hubless.open(tmp_path, "c").offsets, offsets, atol=1e-5)
 
 
 def test_reduced_vectors_that_are_restored_are_reduced_to_the_same():
-    basis = Basis(directions(GIVEN.bank, GIVEN.targets).astype(np.float32), "cosine")
-    reduced = basis.reduced(unit(GIVEN.queries))
+    space = Space("cosine", D, directions(GIVEN.bank, GIVEN.targets).astype(np.float32))
+    reduced = space.compared_rows(GIVEN.queries, "queries")
     np.testing.assert_allclose(np.linalg.norm(reduced, axis=1), 1, atol=1e-6)
-    restored = basis.restored(reduced)
+    restored = space.restored(reduced)
     assert restored.shape == GIVEN.queries.shape
-    np.testing.assert_allclose(basis.reduced(restored), reduced, atol=1e-6)
+    np.testing.assert_allclose(space.compared_rows(restored, "queries"), reduced, atol=1e-6)
 
 
 def test_under_dot_lengths_are_kept():
     index = hubless.Index("none", "dot", dims=K).fit(GIVEN.bank, GIVEN.targets)
     way = directions(GIVEN.bank, GIVEN.targets)  # of unit rows: another basis
-    assert index.parts.basis.directions.shape == way.shape
-    basis = index.parts.basis
-    np.testing.assert_allclose(index.vectors(np.arange(9)), GIVEN.targets[:9] @ basis.directions, atol=1e-5)
+    kept = index.parts.space.directions
+    assert kept.shape == way.shape
+    np.testing.assert_allclose(index.vectors(np.arange(9)), GIVEN.targets[:9] @ kept, atol=1e-5)
 
 
 def test_auto_leaves_out_dimensions_that_hold_nothing_and_keeps_those_that_matter():
@@ -124,13 +124,13 @@ def test_basis_or_whole_vectors_of_another_shape_are_damage(tmp_path, name, keep
         hubless.open(tmp_path, "c", hashes=False)
 
 
-def test_job_keeps_the_basis_of_its_first_version_and_takes_no_other_number_of_dimensions(tmp_path):
+def test_job_keeps_the_space_of_its_first_version_and_takes_no_other_number_of_dimensions(tmp_path):
     path = jobs.write(tmp_path / "job", dims=K)
-    bases = []
+    spaces = []
     for full in (False, True):
         hubless.reindex(path, catalog=tmp_path / "catalog", full=full)
-        bases.append(hubless.open(tmp_path / "catalog", jobs.NAME).parts.basis)
-    assert bases[0].same_as(bases[1])
+        spaces.append(hubless.open(tmp_path / "catalog", jobs.NAME).parts.space)
+    assert spaces[0].asks_like(spaces[1])
     with pytest.raises(InputError, match="dims"):
         hubless.reindex(jobs.rewrite(tmp_path / "job", dims=K - 1), catalog=tmp_path / "catalog")
 

@@ -17,6 +17,7 @@ from hubless.store.log import LOG_SEEN, WRITTEN, Log
 from hubless_service.searching import catalog_follower, log_follower
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
+from hubless_service.searching.freshness import Freshness
 from hubless_service.searching.log_follower import LogFollower
 from hubless_service.searching.shelf import Shelf, as_problem
 from hubless_service.settings import Settings
@@ -36,7 +37,8 @@ def followed(catalog):
     """A shelf with all collections, and who looks at the catalog when that is asked for."""
     source, shelf, loaded = CatalogSource(catalog), Shelf(), threading.Event()
     settings = Settings(catalog=catalog, poll_seconds=1000)
-    follower = CatalogFollower(source, shelf, settings, lambda: None)
+    freshness = Freshness(source, shelf, 1.0, run=None)
+    follower = CatalogFollower(source, shelf, freshness, settings, lambda: None)
     follower.start(loaded.set)
     loaded.wait()
     yield shelf, follower
@@ -226,7 +228,7 @@ def test_collections_for_which_there_is_no_room_are_named_and_opened_when_there_
         assert (told.code, told.detail[:18]) == ("storage", "trees: not opened,")
         assert any(line.startswith("collections trees: not opened") for line in caplog.messages)
         hubless.Catalog(catalog).delete("birds")
-        follower.wake()
+        follower._wanted.set()
         until(lambda: {each.name for each in shelf.served()} == {"fish", "trees"})
 
 

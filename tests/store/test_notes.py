@@ -9,7 +9,7 @@ import hubless
 from hubless.builder.backup import back_up, restore
 from hubless.builder.pipeline.engines import delete
 from hubless.store.catalog import Catalog
-from hubless.store.notes import Note, put_number
+from hubless.store.notes import Note
 
 TIMES, PROCESSES = 50, 3
 
@@ -59,8 +59,7 @@ def test_damaged_file_says_nothing_and_is_raised_again(note, damage):
 
 
 def test_number_that_is_put_is_read(note):
-    with note.opened() as file:
-        put_number(file, 2**63)
+    note.put(2**63)
     assert Note(note.path).number() == 2**63
 
 

@@ -120,23 +120,11 @@ class Desk(SearchService):
         self.writer = PatientWriter(self.shelf, 64, 100_000, lambda: None)
         self.writer._threads = self.held = Held()
         self._follower._openers = Here()
+        self.freshness.wanted = SimpleNamespace(set=self.look)  # where its thread would be waited for
         self.on_look = lambda: None
 
     async def run(self, trace, work, collection=None):
         return work()
-
-    async def appears(self, name):
-        return name in self.shelf.slots
-
-    async def up_to_date(self, trace, name=None):
-        """Look at the catalog where its thread would be waited for. What the look then leaves is waited for in vain."""
-        if self._follower.owes(name):
-            self.look()
-        await super().up_to_date(trace, name)
-
-    async def serves_current(self, trace, name):
-        self.look()
-        return await super().serves_current(trace, name)
 
     def look(self):
         self.on_look()
@@ -144,7 +132,7 @@ class Desk(SearchService):
 
     def forget(self):
         """Know as little of the catalog as a new process."""
-        self._follower._answered = None
+        self.freshness.seen = None
         self.shelf.keep([])
 
     def write_all(self):
@@ -378,7 +366,9 @@ class World:
     def write(self):
         """Several clients write at once to one worker."""
         worker = self.rng.choice(self.workers)
-        self.loop.run_until_complete(worker.engine.up_to_date(None, NAME))  # as the request would, which has to know
+        self.loop.run_until_complete(
+            worker.engine.freshness.settle(None, NAME)
+        )  # as the request would, which has to know
         attempts = [self.attempt() for _ in range(self.rng.choice([1, 1, 2, 3, 4]))]
         for attempt in attempts:
             self.history.begin(attempt)

@@ -14,7 +14,8 @@ from hubless.builder.keywords import (
     of_record,
     with_keywords,
 )
-from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.fit import New
+from hubless.builder.pipeline.next_version import next_version
 from hubless.builder.pipeline.publishing import drafting
 from hubless.builder.recipe import Recipe
 from hubless.errors import InputError, advice
@@ -100,7 +101,8 @@ def build(
                 # first, so that mistakes in them are found before the long work
                 held = contents.held(draft.folder)
                 vectors = read_vectors(opened, recipe, draft.folder)
-            made = fit_version(vectors, held, draft, bank_of_targets=bank_of_targets, strength=decided)
+            fit = New(vectors=vectors, held=held, bank_of_targets=bank_of_targets, strength=decided)
+            made = next_version(None, fit, draft)
             steps.step("writing")
             return draft.publish(replace(made, seq=seq), work.publish)
 

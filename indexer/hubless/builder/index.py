@@ -15,11 +15,11 @@ from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.keywords import IndexSettings, InputSettings, of_record, with_keywords
 from hubless.builder.pipeline.calibration import told_by_labels
-from hubless.builder.pipeline.carry import keep_fit
 from hubless.builder.pipeline.compaction import needs_training
-from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.fit import New
 from hubless.builder.pipeline.flush import as_copied
 from hubless.builder.pipeline.manifests import UNNAMED, UNSAVED, described, other_numbers
+from hubless.builder.pipeline.next_version import keep_fit, next_version
 from hubless.builder.pipeline.publishing import Workbench
 from hubless.builder.recipe import Recipe, recipe_of
 from hubless.errors import DuplicateIds, InputError
@@ -34,8 +34,6 @@ from hubless.search.writes import Put, Remove, Write
 from hubless.store.addressed import readable
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
-from hubless.vectors.arrays import check_dim
-from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_TARGETS, Metric, check_metric
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import is_free
@@ -125,7 +123,8 @@ class Index(Collection):
                 opened, contents = given.open(recipe.metric)
                 held = contents.held(None)
                 vectors = read_vectors(opened, recipe)
-            parts = fit_version(vectors, held, Workbench(recipe=recipe, steps=steps), bank_of_targets=bank_of_targets)
+            fit = New(vectors=vectors, held=held, bank_of_targets=bank_of_targets)
+            parts = next_version(None, fit, Workbench(recipe=recipe, steps=steps))
             self._home = None
             self._start(replace(parts, manifest=described(parts, UNNAMED, UNSAVED)))
         return self
@@ -153,18 +152,14 @@ class Index(Collection):
         with self._changing:
             parts = self.parts
             items = as_items(vectors, "vectors")
-            given = items.vectors
-            basis = parts.basis
-            if basis is None or given.shape[1] != basis.kept:
-                check_dim(given.shape[1], self.dim, given.name)
+            given = parts.space.compared(items.vectors, OF_TARGETS, "the collection")
             schema = None if parts.payload is None else parts.payload.schema
             items, payload = _joined_rows(items, ids, payload, schema)
             largest = parts.ids.largest if parts.ids.type == "int64" else None
             named = _new_ids(items.ids, parts.ids.type, given.shape[0], -1 if largest is None else largest)
             IdTable.of(named)  # says so if one stands twice
             rows = added_payload(payload, schema, given.shape[0])
-            prepared = in_memory(as_compared(given, self.manifest.metric, basis, OF_TARGETS))
-            self._write(Put(prepared, named, rows))
+            self._write(Put(in_memory(given), named, rows))
 
     def remove(self, ids: Sequence[str | int]) -> None:
         """Remove the targets of some ids. If one of the ids is unknown, nothing is removed.

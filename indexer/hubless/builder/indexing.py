@@ -36,9 +36,8 @@ from hubless.store import bundle
 from hubless.store.bundle import INDEX, AimsRecord, EngineRecord, IndexRecord, SettingRecord, TriedRecord
 from hubless.store.durable import move, sync
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.basis import Basis, reduced_vectors
 from hubless.vectors.comparing import COSINE, comparison
-from hubless.vectors.sources import VectorSource, block_rows, half_vectors, in_memory, rows_of, sample
+from hubless.vectors.sources import ChangedVectors, VectorSource, block_rows, half_vectors, in_memory, rows_of, sample
 
 GUIDING = 2000
 """So many bank queries guide others to lists."""
@@ -192,24 +191,28 @@ def _by_form(kinds: Sequence[IndexType]) -> dict[_Form, list[IndexType]]:
     return found
 
 
+def _products(source: VectorSource, matrix: F32 | None) -> VectorSource:
+    """Return a source of the products of its rows with a matrix (d, k); without one the source itself."""
+    if matrix is None:
+        return source
+    return ChangedVectors(source, lambda rows, *_: rows @ matrix, matrix.shape[1])
+
+
 @dataclass(frozen=True)
 class _Folding:
     """Targets of an order with their offsets folded in, in the form that each kind of index stores them."""
 
     order: IndexOrder
     bank: VectorSource
-    basis: Basis | None
+    directions: F32 | None
     pivot: F32 | None
 
     @classmethod
-    def of(cls, order: IndexOrder, basis: Basis | None, *, moved: bool) -> Self:
-        """Return the targets of an order, reduced if there is a basis. `moved` says that a kind wants a pivot."""
-        targets = order.targets
-        bank = order.bank
-        if basis is not None:
-            targets, bank = reduced_vectors(targets, basis), reduced_vectors(bank, basis)
+    def of(cls, order: IndexOrder, directions: F32 | None, *, moved: bool) -> Self:
+        """Return the targets of an order, reduced if there are directions. `moved` says that a kind wants a pivot."""
+        targets, bank = (_products(side, directions) for side in (order.targets, order.bank))
         return cls(
-            order, bank, basis, pivot_of(bank, targets, order.offsets) if moved and order.offsets.any() else None
+            order, bank, directions, pivot_of(bank, targets, order.offsets) if moved and order.offsets.any() else None
         )
 
     def stored(self, kind: IndexType) -> VectorSource:
@@ -219,16 +222,16 @@ class _Folding:
 
     def vectors(self, kind: IndexType) -> AugmentedVectors:
         """Return the vectors (n, d') of its index."""
-        rows = self.stored(kind) if self.basis is None else reduced_vectors(self.stored(kind), self.basis)
+        rows = _products(self.stored(kind), self.directions)
         half = kind.precision == "float16"
         lifted = comparison(self.order.metric).lifted
         return AugmentedVectors(rows, self.order.offsets, self.pivot if kind.pivoted else None, half, lifted)
 
     def whole(self, kind: IndexType, start: int, stop: int) -> WholeVectors | None:
-        """Return the whole vectors of some rows, which rank the candidates of its index; None without a basis."""
-        if self.basis is None:
+        """Return the whole vectors of some rows, which rank the candidates of its index; None without directions."""
+        if self.directions is None:
             return None
-        return WholeVectors(rows_of(self.stored(kind), start, stop), self.order.offsets[start:stop], self.basis)
+        return WholeVectors(rows_of(self.stored(kind), start, stop), self.order.offsets[start:stop], self.directions)
 
     def samples(self, kinds: Sequence[IndexType], count: int) -> dict[_Form, TrainingSample | None]:
         """Return what kinds of index of `count` targets are trained on, by the form in which they store vectors."""
@@ -243,20 +246,20 @@ class _Folding:
     def queries(self) -> F32:
         """Return the queries (m, d') of the answers, as its index is asked."""
         queries = self.order.answers.queries
-        return folded_queries(queries if self.basis is None else queries @ self.basis.directions, 1.0)
+        return folded_queries(queries if self.directions is None else queries @ self.directions, 1.0)
 
 
 def build_index(
-    order: IndexOrder, place: SegmentFolder | None, steps: Steps, basis: Basis | None = None
+    order: IndexOrder, place: SegmentFolder | None, steps: Steps, directions: F32 | None = None
 ) -> IndexResult:
-    """Build, tune and write the index of targets with their offsets folded in, of reduced targets if there is a basis.
+    """Build, tune and write the index of targets with their offsets folded in, of their products with `directions`.
 
     Without a place it stays in memory. Of several kinds the fastest is taken that reaches the aims.
     """
     aims, (count, own) = order.aims, order.targets.shape
-    dim = augmented_dim(own if basis is None else basis.kept)
+    dim = augmented_dim(own if directions is None else directions.shape[1])
     groups, notes = kinds_to_try(order.index, INDEXES, count, dim, aims)
-    folding = _Folding.of(order, basis, moved=any(kind.pivoted for group in groups for kind in group))
+    folding = _Folding.of(order, directions, moved=any(kind.pivoted for group in groups for kind in group))
     tried: list[TriedKind] = []
     built: list[_Candidate] = []
     for kinds in groups:

@@ -9,13 +9,14 @@ import pyarrow as pa
 
 from hubless.builder.banks.default_strength import lasting_strength
 from hubless.builder.inputs.bank_rows import QUERY_BANK
+from hubless.builder.inputs.bases import check_dims
 from hubless.builder.inputs.build_inputs import Contents, HeldContents
 from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.pipeline.calibration import told_by_labels
-from hubless.builder.pipeline.carry import NextTargets, current_parts, empty_targets, keep_fit
 from hubless.builder.pipeline.compaction import Trained, needs_training
-from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.manifests import new_manifest, other_numbers
+from hubless.builder.pipeline.fit import New
+from hubless.builder.pipeline.manifests import new_manifest, other_numbers, provenance
+from hubless.builder.pipeline.next_version import NextTargets, current_parts, keep_fit, next_version, placed_nothing
 from hubless.builder.pipeline.publishing import changing, drafting
 from hubless.builder.pipeline.refitting import labels_of, lasting_roles, refit_bank, refit_vectors
 from hubless.builder.recipe import Recipe, recipe_of
@@ -41,11 +42,11 @@ from hubless.store.bundle import CorrectionRecord, Manifest
 from hubless.store.catalog import Catalog, overtaken, version_at
 from hubless.store.names import check_name
 from hubless.vectors.arrays import check_dim
-from hubless.vectors.basis import check_dims
-from hubless.vectors.comparing import Metric, comparison
+from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import FREE_SCHEMA, is_free
 from hubless.vectors.readers.payload_text import TYPES
+from hubless.vectors.space import Space
 
 ID_TYPES = {"int64": pa.int64(), "string": pa.large_string()}
 MOST_DIM = 65_536
@@ -96,25 +97,28 @@ def create(
                 return False
         held = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), encoder).held(None)
         with drafting(home, collection, recipe, Silent()) as draft:
-            draft.publish(_empty(held, comparison(metric).width(dim), recipe))
+            draft.publish(_empty(held, Space(metric, dim), recipe))
     return True
 
 
-def _empty(held: HeldContents, width: int, recipe: Recipe) -> Parts:
-    """Return a collection of targets of some coordinates, without any."""
-    targets, index, canary = empty_targets(held, width)
+def _empty(held: HeldContents, space: Space, recipe: Recipe) -> Parts:
+    """Return a collection without targets."""
+    placed = placed_nothing(space.width)
+    index = placed.index
     if recipe.keep_full:
         index = index.model_copy(update={"candidates": CANDIDATES})
     raw = CorrectionRecord(name=NONE, parameters={}, details={})
-    about: dict[str, Any] = {"metric": recipe.metric, "seed": recipe.seed, "dims": recipe.dims}
+    targets = held.fill(placed.targets, None)
+    about: dict[str, Any] = {"provenance": provenance({}, recipe.seed), "dims": recipe.dims}
     return Parts(
-        manifest=new_manifest(targets, None, correction=raw, index=index, notes=[WITHOUT_BANK], **about),
+        manifest=new_manifest(targets, space, correction=raw, index=index, notes=[WITHOUT_BANK], **about),
+        space=space,
         targets=targets,
         encoder=held.encoder,
         prepared=lambda: None,
         bank_sample=None,
         correction=lambda: CentredCorrection(FittedNone(), 0.0),
-        canary=lambda: canary,
+        canary=lambda: placed.canary,
     )
 
 
@@ -305,7 +309,7 @@ def refit(
                 targets,
                 bank,
                 recipe,
-                parts.basis,
+                parts.space,
                 draft.folder,
                 clicks=clicks,
                 clicked=items,
@@ -316,15 +320,15 @@ def refit(
                 for each in ("target_prior", "clicks"):
                     vectors.records.pop(each, None)
             strength = lasting_strength(before, labelled=labels is not None)
-            made = fit_version(vectors, held, draft, strength=strength, hold_back=True)
-            kept: dict[str, Any] = {"bank_order": before.bank_order if bank_order is None else bank_order}
+            fit = New(vectors=vectors, held=held, strength=strength, hold_back=True)
+            made = next_version(parts, fit, draft)
+            made = made.saying(bank_order=before.bank_order if bank_order is None else bank_order)
             if clicks is None:
-                kept |= {"target_prior": before.target_prior, "clicks": before.clicks}
+                made = made.saying(target_prior=before.target_prior, clicks=before.clicks)
             if note is not None:
-                kept["notes"] = [*made.manifest.notes, note]
-            known = made.manifest.model_copy(update={"version": before.version})
+                made = made.saying(notes=[*made.manifest.notes, note])
             steps.step("writing")
-            return draft.publish(replace(made, manifest=known, seq=parts.seq), **kept)
+            return draft.publish(made)
 
 
 def _refitted(recipe: Recipe, correction: str | None, parameters: Mapping[str, Any] | None) -> Recipe:

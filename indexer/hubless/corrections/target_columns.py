@@ -63,6 +63,12 @@ class TargetColumns:
         """Return the table with a column that plays a role."""
         return TargetColumns({**self.by_role, role.parameter: column})
 
+    def kept(self, count: int) -> "TargetColumns":
+        """Return the numbers that no payload column has, of `count` targets: nobody knows those of the last."""
+        known = {name: column.values for name, column in self.by_role.items() if column.column is None}
+        more = {name: np.full(count - len(values), np.nan) for name, values in known.items()}
+        return TargetColumns({name: TargetColumn(np.append(known[name], more[name])) for name in known})
+
     @property
     def number(self) -> TargetColumn | None:
         """The column of numbers, of which a fit takes one; None without."""

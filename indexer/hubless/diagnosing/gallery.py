@@ -10,13 +10,13 @@ from hubless.builder.inputs.joined import open_targets
 from hubless.errors import refuse_given
 from hubless.measures.labels import KnownItems, Labels, known_queries, right_rows
 from hubless.search.collection import Collection
-from hubless.vectors.arrays import I64, check_dim, to_arrow
-from hubless.vectors.basis import as_compared
-from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide, Metric, check_metric, comparison
+from hubless.vectors.arrays import I64, to_arrow
+from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide, Metric, check_metric
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike
-from hubless.vectors.sources import VectorSource, under_metric
+from hubless.vectors.sources import VectorSource
+from hubless.vectors.space import Space
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Gallery:
 
     name: str
     targets: VectorSource
-    metric: Metric
+    space: Space
     describe: Callable[[Sequence[int]], list[NamedTarget]]
     known: KnownItems
     """The targets, as labels name them."""
@@ -49,15 +49,15 @@ class Gallery:
         return self._compared(vectors, parameter, OF_TARGETS)
 
     def _compared(self, vectors: Vectors, parameter: str, side: ComparedSide) -> VectorSource:
-        source = as_items(vectors, parameter).vectors
-        basis = None if self.collection is None else self.collection.parts.basis
-        if basis is None:
-            check_dim(source.shape[1], self.dim, source.name, self.targets.name)
-        return as_compared(source, self.metric, basis, side)
+        return self.space.compared(as_items(vectors, parameter).vectors, side, self.targets.name)
+
+    @property
+    def metric(self) -> Metric:
+        return self.space.metric
 
     @property
     def dim(self) -> int:
-        return self.targets.shape[1] - comparison(self.metric).lifted
+        return self.space.stored_dim
 
     def right(self, queries: Vectors, labels: Labels | None) -> list[I64]:
         """Return the rows of the right targets of each query, by labels that name these targets."""
@@ -100,9 +100,10 @@ def open_gallery(
         fields = [None] * len(wanted) if rows is None else rows.take(at, columns=columns).to_pylist()
         return [NamedTarget(*one) for one in zip(wanted, called, fields, strict=True)]
 
-    targets = under_metric(items.vectors, metric, OF_TARGETS)
-    known = KnownItems(items.vectors.shape[0], names)
-    return Gallery(items.vectors.name, targets, metric, describe, known)
+    count, dim = items.vectors.shape
+    space = Space(metric, dim)
+    targets = space.compared(items.vectors, OF_TARGETS)
+    return Gallery(items.vectors.name, targets, space, describe, KnownItems(count, names))
 
 
 def gallery_of(collection: Collection) -> Gallery:
@@ -114,8 +115,7 @@ def gallery_of(collection: Collection) -> Gallery:
 
     targets = collection.parts.source
     known = known_targets(collection)
-    metric = collection.manifest.metric
-    return Gallery(f"collection {collection.name}", targets, metric, describe, known, collection)
+    return Gallery(f"collection {collection.name}", targets, collection.parts.space, describe, known, collection)
 
 
 def known_targets(collection: Collection) -> KnownItems:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.builder.pipeline.carry import current_parts
+from hubless.builder.pipeline.next_version import current_parts
 from hubless.jobs.job_file import FirstRightGate, ReindexJob
 from hubless.jobs.job_targets import kept_rows
 from hubless.jobs.lost_values import emptied
@@ -20,10 +20,9 @@ from hubless.measures.confidence.calibration_pairs import LabelledPairs
 from hubless.measures.labels import KnownItems, known_queries, open_labels, right_rows
 from hubless.search.parts import Parts
 from hubless.store.bundle import Hubness
-from hubless.vectors.arrays import F32, I64, check_dim
-from hubless.vectors.basis import Basis, as_compared
-from hubless.vectors.comparing import OF_QUERIES
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.files import as_items
+from hubless.vectors.space import Space
 
 _TOP = 10
 NO_VERSION = "there is no version to compare with"
@@ -81,7 +80,7 @@ def measure_gates(plan: JobPlan, now: Parts, before: Parts | None) -> list[GateR
             changed = [1 - len({*old} & {*new}) / len(old) for old, new in pairs]
             values["canaries.max_changed"] = (float(np.mean(changed)), "")
     if (gate := job.gates.r_at_1) is not None:
-        right = partial(_first_right, gate, job.metric, plan.folder, basis=now.basis)
+        right = partial(_first_right, gate, plan.folder)
         share = right(now)
         values["r_at_1.min"] = (share, "")
         values["r_at_1.max_drop"] = (None, NO_VERSION) if earlier is None else (max(0.0, right(earlier) - share), "")
@@ -138,25 +137,22 @@ def _allowing(gate: str, bound: str, share: float) -> str:
     return f"gates: {{{gate}: {{{bound}: {ceil(100 * share) / 100:g}}}}} in the job file allows it"
 
 
-def _first_right(gate: FirstRightGate, metric: str, folder: Path, parts: Parts, basis: Basis | None) -> float:
+def _first_right(gate: FirstRightGate, folder: Path, parts: Parts) -> float:
     """Return R@1 of a version by the labelled queries of a gate, as a share.
 
     A target that one of two versions does not have is no mistake of its ranking.
     """
-    pairs = labelled_pairs(gate, metric, folder, parts.ids.array, parts.targets.dim, basis)
+    pairs = labelled_pairs(gate, parts.space, folder, parts.ids.array)
     if not len(pairs.queries):
         return 0.0
     firsts = _rows(parts, pairs.queries, 1)[:, 0].tolist()
     return float(np.mean([first in right for first, right in zip(firsts, pairs.relevant, strict=True)]))
 
 
-def labelled_pairs(
-    gate: FirstRightGate, metric: str, folder: Path, ids: pa.Array, dim: int, basis: Basis | None
-) -> LabelledPairs:
-    """Return the labelled queries of a gate that have a right target among those of some ids (n,), of `dim` numbers."""
+def labelled_pairs(gate: FirstRightGate, space: Space, folder: Path, ids: pa.Array) -> LabelledPairs:
+    """Return the labelled queries of a gate that have a right target among those of some ids (n,)."""
     items = as_items(folder / gate.queries, "gates.r_at_1.queries")
-    compared = as_compared(items.vectors, metric, basis, OF_QUERIES)
-    check_dim(compared.shape[1], dim, items.vectors.name, "targets")
+    compared = space.compared(items.vectors)
     labels = open_labels(folder / gate.relevant, "gates.r_at_1.relevant")
     right = right_rows(labels, KnownItems(len(ids), ids), known_queries(items), unknown_ids=True)
     there = np.flatnonzero([len(rows) for rows in right])

@@ -4,17 +4,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hubless.builder.inputs.file_records import input_record
-from hubless.builder.pipeline.manifests import provenance
+from hubless.builder.pipeline.manifests import UNSAVED, provenance
 from hubless.jobs.gates import GateResult
 from hubless.jobs.plan import JobPlan
 from hubless.search.parts import Parts
-from hubless.store.bundle import FileStamp, InputRecord, JobRecord, Provenance
+from hubless.store.bundle import FileStamp, InputRecord, JobRecord
 
 
-def told_of(
-    plan: JobPlan, parts: Parts, why: list[str], results: list[GateResult], *, grown: bool
-) -> dict[str, JobRecord | Provenance]:
-    """Return what the manifest of a version says of the job that made it, and of its inputs."""
+def told_of(plan: JobPlan, parts: Parts, why: list[str], results: list[GateResult]) -> Parts:
+    """Return a version whose manifest tells of the job that made it, and of its inputs."""
     kept = None if plan.refit or plan.base is None else plan.base.job
     banks = plan.banks
     if kept is not None:
@@ -26,14 +24,13 @@ def told_of(
         index=plan.index,
         fitted=datetime.now(UTC).isoformat(timespec="seconds") if kept is None else kept.fitted,
         offsets="fitted" if kept is None else "kept",
-        built="grown" if grown else "trained",
+        built="trained" if parts.manifest.built == UNSAVED else "grown",
         why=why,
         **plan.rows.counts,
         written=plan.writes,
         gates={each.gate: {"value": each.value, "bound": each.bound} for each in results},
     )
-    inputs = _inputs(plan, banks)
-    return {"job": record, "provenance": provenance(inputs, plan.job.seed, parts.manifest.correction.name)}
+    return parts.saying(job=record, provenance=provenance(_inputs(plan, banks), plan.job.seed))
 
 
 def _inputs(plan: JobPlan, banks: dict[str, list[FileStamp]]) -> dict[str, InputRecord]:

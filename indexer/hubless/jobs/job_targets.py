@@ -12,7 +12,7 @@ from hubless.builder.inputs.bank_rows import QUERY_BANK, BankRows
 from hubless.builder.inputs.items import open_given, without_bad_rows
 from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import in_file
-from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
+from hubless.builder.pipeline.next_version import TARGETS, NextTargets, with_vector_first
 from hubless.encoders import Encoder
 from hubless.errors import InputError, advice, one_line
 from hubless.jobs.plan import JobPlan
@@ -20,13 +20,13 @@ from hubless.jobs.source_files import FileTargets, RowChanges
 from hubless.search.parts import Parts
 from hubless.store.draws import holds_asked
 from hubless.store.query_sample import read_sample
-from hubless.vectors.arrays import I64, check_dim
-from hubless.vectors.basis import Basis, as_compared
-from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS
+from hubless.vectors.arrays import I64
+from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.files import Items
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.readers.kept_values import in_column, kept_in
 from hubless.vectors.sources import HeldVectors, SelectedVectors, StackedVectors, VectorSource, block_rows, in_memory
+from hubless.vectors.space import Space
 
 _IDS = "\0ids"
 """A column of ids beside those of the payload, which may have any name that people give."""
@@ -35,10 +35,9 @@ _IDS = "\0ids"
 def job_targets(
     before: Parts | None,
     changes: RowChanges,
-    metric: str,
+    space: Space,
     encoder: Encoder | None,
     folder: Path,
-    basis: Basis | None = None,
     *,
     full: bool = False,
 ) -> NextTargets:
@@ -56,7 +55,7 @@ def job_targets(
     payload = table.drop_columns([_IDS])
     spooled = None
     if puts:
-        sources = [as_compared(put.vectors, metric, basis, OF_TARGETS) for put in puts]
+        sources = [space.compared(put.vectors, OF_TARGETS) for put in puts]
         shape = sum(source.shape[0] for source in sources), sources[0].shape[1]
         blocks = (block for source in sources for block in source.blocks(block_rows(shape[1])))
         spooled = in_file(blocks, shape, folder, TARGETS)
@@ -120,7 +119,7 @@ def _bank_entries(plan: JobPlan) -> list[str]:
 
 
 def open_bank(
-    plan: JobPlan, targets: VectorSource | None = None, basis: Basis | None = None
+    plan: JobPlan, targets: VectorSource | None = None, space: Space | None = None
 ) -> tuple[BankRows, list[str]]:
     """Return the bank of the job, and what was left out: samples of live queries are thinned by the targets."""
     parts = list[BankRows]()
@@ -137,11 +136,9 @@ def open_bank(
         sample = read_sample(files)
         clients: Sequence[str] = sample.clients
         queries: VectorSource = HeldVectors(sample.vectors, QUERY_BANK)
-        if targets is not None:
-            compared = as_compared(queries, plan.job.metric, basis, OF_QUERIES)
-            check_dim(compared.shape[1], targets.shape[1], entry, targets.name)
-            left = thin(in_memory(compared), targets, clients)
-            queries = SelectedVectors(queries if basis is None else compared, left.rows, QUERY_BANK)
+        if targets is not None and space is not None:
+            left = thin(in_memory(space.compared(HeldVectors(sample.vectors, entry))), targets, clients)
+            queries = SelectedVectors(queries, left.rows, QUERY_BANK)
             notes.append(left.note(entry))
             clients = [clients[row] for row in left.rows.tolist()]
         parts.append(BankRows(queries, np.ones(len(clients), np.int64), clients))

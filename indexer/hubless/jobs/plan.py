@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from hubless.builder.executors import LOCAL
+from hubless.builder.inputs.bases import AUTO_DIMS
 from hubless.builder.inputs.stamps import InputStamps
 from hubless.builder.recipe import Recipe, read_correction
 from hubless.corrections import GIVEN, folds
@@ -36,7 +37,6 @@ from hubless.store.bundle import FileStamp, JobRecord, Manifest, Played, Roles, 
 from hubless.store.catalog import Catalog
 from hubless.store.draws import holds_asked
 from hubless.store.kept_clicks import click_files
-from hubless.vectors.basis import AUTO_DIMS
 from hubless.vectors.listing import files_in, is_folder
 
 WORK = ".reindex"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from hubless.builder.index import open_index
-from hubless.builder.pipeline.carry import current_parts
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.engines import prune
 from hubless.builder.pipeline.manifests import described
+from hubless.builder.pipeline.next_version import current_parts
 from hubless.builder.pipeline.publishing import drafting
 from hubless.errors import BundleDamaged, InputError, LogDamaged, storage_errors
 from hubless.jobs.databases import Corrected, databases
@@ -161,25 +161,22 @@ def _build(plan: JobPlan, steps: Steps, then: Callable[[], object]) -> Outcome:
         return done
     with drafting(plan.catalog, job.collection, plan.recipe, steps, Checkpoints(plan.work)) as draft:
         with plan.seen.unchanged():
-            parts, why, grown = next_parts(plan, before, draft)
+            parts, why = next_parts(plan, before, draft)
         steps.step("measuring the gates")
         results = measure_gates(plan, parts, before)
-        more = told_of(plan, parts, [*plan.why, *why], results, grown=grown)
-        done = Outcome(plan, described(parts, job.collection, draft.staged.version, **more), gates=results)
+        parts = told_of(plan, parts, [*plan.why, *why], results)
+        done = Outcome(plan, described(parts, job.collection, draft.staged.version), gates=results)
         if done.failed:
             return done
         _check_sound(parts, draft.folder)
         _check_log(plan)
         steps.step("writing")
-        return replace(done, manifest=draft.publish(parts, then, **more), published=True)
+        return replace(done, manifest=draft.publish(parts, then), published=True)
 
 
 def _check_sound(parts: Parts, folder: Path) -> None:
     """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
-    made = parts.manifest
-    plain = parts.is_folded and made.target_prior is None and made.own_offsets is None and made.fit_by is None
-    problem = version_problem(parts.targets, parts.correction() if plain else None)
-    if problem is not None:
+    if (problem := version_problem(parts)) is not None:
         raise BundleDamaged(folder, f"nothing is published: {problem}")
 
 

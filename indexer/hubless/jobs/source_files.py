@@ -27,6 +27,7 @@ from hubless.jobs.job_file import ReindexJob, TargetFiles
 from hubless.store.address import copy_folder
 from hubless.store.bundle import FileStamp, SourceRecord, record_of
 from hubless.vectors.arrays import I64
+from hubless.vectors.comparing import Metric
 from hubless.vectors.files import SHARDS, Items
 from hubless.vectors.ids import ID_COLUMN
 from hubless.vectors.listing import files_in, files_matching, is_folder, is_pattern, is_there
@@ -293,7 +294,7 @@ def _opened(file: SourceFile, files: Sequence[SourceFile], job: ReindexJob) -> I
     return replace(opened, ids=pa.array(np.arange(opened.vectors.shape[0])))
 
 
-def _digests(opened: Items, metric: str) -> pa.Array:
+def _digests(opened: Items, metric: Metric) -> pa.Array:
     """Return the digests of the rows of a file, which are checked under the metric: later their numbers are others."""
     payload = None if opened.payload is None else _payload_rows(opened.payload, sorted(opened.payload_columns))
     digests = bytearray()

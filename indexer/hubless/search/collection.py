@@ -26,8 +26,8 @@ from hubless.search.results import Point, Results, SideBySide, WithPayload, take
 from hubless.search.selection import selection
 from hubless.store.bundle import CANARY, Manifest
 from hubless.store.catalog import Catalog
-from hubless.vectors.arrays import F32, as_vectors, check_at_least, check_between, unit_row
-from hubless.vectors.comparing import COSINE, OF_QUERIES, ComparedSide, comparison
+from hubless.vectors.arrays import F32, check_at_least, check_between
+from hubless.vectors.comparing import OF_QUERIES, ComparedSide
 
 MOST_STRENGTH = 2.0
 FULL_STRENGTH, TARGET_STRENGTH = 1.0, 0.0
@@ -112,7 +112,7 @@ class Collection:
     @property
     def stored_dim(self) -> int:
         """Dimensions of the stored vectors, k: d unless the version was built with fewer."""
-        return self.manifest.stored_dim
+        return self.parts.space.stored_dim
 
     @property
     def strength(self) -> float:
@@ -222,7 +222,7 @@ class Collection:
         rows = np.array([parts.ids.row(wanted) for wanted in ids], np.int64)
         if not (there := parts.targets.have_vectors(rows)).all():
             raise InputError("id", "a target that has a vector", repr(ids[int(np.argmin(there))]))
-        stored = comparison(parts.manifest.metric).plain(parts.targets.vectors(rows))
+        stored = parts.space.plain(parts.targets.vectors(rows))
         return self.prepare(stored), parts.ranker.without(rows)
 
     def side_by_side(
@@ -267,18 +267,8 @@ class Collection:
         `vectors` are (d,) or (m, d), or reduced already, such as stored ones. `name` is what errors call them. Raises
         `InputError`, `DimensionMismatch`, `NotFinite`, `ZeroVector`.
         """
-        manifest = self.parts.manifest
-        basis = self.parts.basis
-        if basis is not None and (row := basis.reduced_row(vectors)) is not None:
-            return row
-        dim = manifest.dim
-        if basis is not None and np.shape(vectors)[-1:] == (basis.kept,):
-            dim, basis = basis.kept, None
-        queries = unit_row(vectors, dim) if manifest.metric == COSINE else None
-        if queries is None:
-            queries = as_vectors(vectors, name, dim, f'collection "{manifest.collection}"')
-            queries = comparison(manifest.metric).compared(queries, name, None if len(queries) == 1 else 0, side)
-        return queries if basis is None else basis.reduced(queries)
+        parts = self.parts
+        return parts.space.prepared(vectors, name, side, parts.manifest.collection)
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as query vectors (m, d), by an encoder that may take so many seconds.
@@ -328,7 +318,7 @@ class Collection:
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         """The stored vectors of some rows, (r, d); 0 for targets that have none."""
-        return comparison(self.manifest.metric).plain(self.parts.targets.vectors(rows))
+        return self.parts.space.plain(self.parts.targets.vectors(rows))
 
     def payload(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None

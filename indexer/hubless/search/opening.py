@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hubless.corrections import CORRECTIONS, OURS, QueryTime, registered
 from hubless.corrections.by_group import restored
 from hubless.corrections.centred import CentredCorrection
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
 from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
 from hubless.errors import (
     BundleDamaged,
@@ -42,10 +43,10 @@ from hubless.store import bundle
 from hubless.store.addressed import readable
 from hubless.store.catalog import Catalog
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.basis import Basis
 from hubless.vectors.ids import IdTable
 from hubless.vectors.npy import open_npz, read_npy
 from hubless.vectors.payload import Payload
+from hubless.vectors.space import Space
 
 _log = logging.getLogger("hubless.encoders")
 of_corrections = logging.getLogger("hubless.corrections")
@@ -112,11 +113,9 @@ def _read_version(
 ) -> Parts:
     """Read the parts of a version; what a `known` one has, too, is not read again. Raises `BundleDamaged`."""
     fit = f"{bundle.FITS}/{manifest.fit}"
-    basis = None
-    if manifest.dims is not None and not manifest.keep_full:
-        directions = _stored(folder, manifest, f"{fit}/{bundle.BASIS}", manifest.dim, manifest.dims)
-        basis = None if directions is None else Basis(directions, manifest.metric)
-    dim = manifest.compared_dim
+    directions = _stored(folder, manifest, f"{fit}/{bundle.BASIS}", manifest.dim, manifest.dims)
+    space = Space(manifest.metric, manifest.dim, directions)
+    dim = space.width
     segments = _read_segments(folder, manifest, dim, known)
     gone = _read_gone(folder, manifest)
     if (left := sum(map(len, segments)) - sum(map(len, gone))) != manifest.count:
@@ -128,14 +127,14 @@ def _read_version(
     same = known is not None and known.manifest.fit == manifest.fit
     return Parts(
         manifest=manifest,
+        space=space,
         targets=Targets.of(segments, dim, gone),
         encoder=known.encoder if known and same else _usable_encoder(folder, manifest, encoder, lenient),
         prepared=lambda: query_time,
         bank_sample=bank_sample,
         correction=known.correction if known and same else cache(lambda: _read_correction(folder, manifest)),
         canary=lambda: _read_later(folder, folder / bundle.CANARY),
-        confidence=_read_confidence(folder, manifest),
-        basis=basis,
+        confidence=_read_confidence(folder, manifest, dim),
         folder=folder,
         seq=manifest.log_seq,
     )
@@ -201,10 +200,22 @@ def _read_segment(
         payload=payload,
         bare=bare,
         occurrence=stored(bundle.OCCURRENCE, 2, record.count),
+        columns=_read_columns(folder, manifest, f"{name}/{bundle.COLUMNS}", record.count),
         stamps=stamps,
         seq=record.seq,
         first=sum(len(each) for each in before),
     )
+
+
+def _read_columns(folder: Path, manifest: bundle.Manifest, name: str, count: int) -> TargetColumns:
+    """The numbers (count,) of the targets of a segment that no payload column has, by role. Raises `BundleDamaged`."""
+    if name not in manifest.files:
+        return NO_COLUMNS
+    path = bundle.path_of(folder, name)
+    found = bundle.read_arrays(path)
+    for values in found.values():
+        _check_shape(path, values, count)
+    return TargetColumns({role: TargetColumn(values) for role, values in found.items()})
 
 
 def _read_index(
@@ -224,12 +235,11 @@ def _read_index(
         schema = None if payload is None else payload.schema
         return engine(outside.engine).open(manifest, record, schema)
     path = place / bundle.INDEX
-    reduced = stored(bundle.BASIS, manifest.dim, manifest.dims)
-    basis = None if reduced is None else Basis(reduced, "dot")
+    directions = stored(bundle.BASIS, manifest.dim, manifest.dims)
     with bundle.reading(path):
         kind = index_type(record.index)
         index = read_index(path)
-    own = dim if basis is None else basis.kept
+    own = dim if directions is None else directions.shape[1]
     if index.d != (wanted := augmented_dim(own)):
         raise BundleDamaged(path, f"has vectors of {index.d} dimensions, and not of {wanted}")
     if not fullmatch(kind.made, made := structure(index)):
@@ -241,9 +251,9 @@ def _read_index(
         raise BundleDamaged(path, f"holds {index.ntotal} targets, the manifest says {vectors}")
     parameters = manifest.index.parameters if kind.known else {}
     whole = None
-    if basis is not None:
+    if directions is not None:
         full = FullVectors.open_checked(place / bundle.FULL, (vectors, manifest.dim), manifest.index.precision)
-        whole = WholeVectors(full, offsets, basis, manifest.index.candidates or CANDIDATES)
+        whole = WholeVectors(full, offsets, directions, manifest.index.candidates or CANDIDATES)
     return FaissIndex(kind, index, dim, parameters, stored(bundle.PIVOT, own), whole)
 
 
@@ -340,19 +350,23 @@ def _stored(folder: Path, manifest: bundle.Manifest, name: str, *shape: int | No
     path = bundle.path_of(folder, name)
     with bundle.reading(path):
         found = read_npy(path)
-    if found.ndim != len(shape) or any(size not in (None, got) for size, got in zip(shape, found.shape, strict=True)):
-        wanted = " × ".join("any" if size is None else str(size) for size in shape)
-        raise BundleDamaged(path, f"has the shape {found.shape}, the manifest says {wanted}")
+    _check_shape(path, found, *shape)
     return found
 
 
-def _read_confidence(folder: Path, manifest: bundle.Manifest) -> Cut | None:
+def _check_shape(path: Path, found: NDArray[Any], *shape: int | None) -> None:
+    if found.ndim != len(shape) or any(size not in (None, got) for size, got in zip(shape, found.shape, strict=True)):
+        wanted = " × ".join("any" if size is None else str(size) for size in shape)
+        raise BundleDamaged(path, f"has the shape {found.shape}, the manifest says {wanted}")
+
+
+def _read_confidence(folder: Path, manifest: bundle.Manifest, dim: int) -> Cut | None:
     path = _of_fit(folder, manifest, bundle.CONFIDENCE)
     if f"{bundle.FITS}/{manifest.fit}/{bundle.CONFIDENCE}" not in manifest.files:
         return None
     state = bundle.read_arrays(path)
     with bundle.reading(path):
-        return Cut.from_state(state, manifest.compared_dim)
+        return Cut.from_state(state, dim)
 
 
 def _read_query_time(folder: Path, manifest: bundle.Manifest) -> QueryTime | None:

@@ -1,7 +1,7 @@
 """The parts of a collection: read from the files of a version, or made in memory."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hubless.corrections import QueryTime, corrected_scores
 from hubless.corrections.centred import CentredCorrection
+from hubless.corrections.target_columns import TargetColumns
 from hubless.encoders import Encoder
 from hubless.encoders.base import PictureEncoder
 from hubless.errors import BundleDamaged
@@ -22,13 +23,13 @@ from hubless.search.engines.base import StoredVectors
 from hubless.search.matches import MatchesCache
 from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
+from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
 from hubless.store.bundle import Manifest, verify, warm
-from hubless.vectors.arrays import F32
-from hubless.vectors.basis import Basis
-from hubless.vectors.comparing import comparison
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.sources import block_rows
+from hubless.vectors.space import Space
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,6 +43,7 @@ class Parts:
     """
 
     manifest: Manifest
+    space: Space
     targets: Targets
     encoder: Encoder | None
     prepared: Callable[[], QueryTime | None]
@@ -49,7 +51,6 @@ class Parts:
     correction: Callable[[], CentredCorrection]
     canary: Callable[[], Canary]
     confidence: Cut | None = None
-    basis: Basis | None = None
     folder: Path | None = None
     known: MatchesCache | None = None
     seq: int = 0
@@ -71,6 +72,15 @@ class Parts:
     def occurrence(self) -> NDArray[np.integer[Any]] | None:
         """N_10 (2, n) of the build, raw and corrected; see `Targets.occurrence`."""
         return self.targets.occurrence()
+
+    def columns(self, rows: I64) -> TargetColumns:
+        """Return what is known of some rows (r,) for the correction: of their payload, or kept apart from it."""
+        payload = None if self.payload_table is None else self.payload_table.take(rows)
+        return columns_of(self.manifest.roles, payload, self.targets.columns(rows))
+
+    def saying(self, **fields: Any) -> "Parts":
+        """Return the same with other fields of the manifest."""
+        return replace(self, manifest=self.manifest.model_copy(update=fields))
 
     @property
     def added(self) -> int:
@@ -162,7 +172,7 @@ class Parts:
 
 def projection(parts: Parts) -> Projection | None:
     """Return where some targets and bank queries lie; None without targets."""
-    plain = comparison(parts.manifest.metric).plain
+    plain = parts.space.plain
     sample = parts.bank_sample
     queries = None if sample is None else plain(sample)
     return project(len(parts.targets), lambda rows: plain(parts.targets.vectors(rows)), queries, parts.occurrence())
@@ -173,7 +183,7 @@ def all_scores(parts: Parts, queries: F32, strengths: Sequence[float]) -> list[F
     count = len(parts.targets)
     vectors = parts.targets.vectors
     similarities = np.empty((len(queries), count), np.float32)
-    step = block_rows(parts.manifest.stored_dim)
+    step = block_rows(parts.space.width)
     for start in range(0, count, step):
         rows = np.arange(start, min(start + step, count))
         similarities[:, rows[0] : rows[-1] + 1] = queries @ vectors(rows).T

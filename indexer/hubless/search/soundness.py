@@ -8,7 +8,7 @@ from hubless.knn.augment import folded_queries
 from hubless.knn.tuning import SCORE_TOLERANCE
 from hubless.search.canaries import stored_scores
 from hubless.search.collection import Collection
-from hubless.search.segments.role_columns import columns_of
+from hubless.search.parts import Parts
 from hubless.search.segments.targets import Targets
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
@@ -56,30 +56,23 @@ def offsets_problem(
     return None
 
 
-def version_problem(targets: Targets, correction: CentredCorrection | None) -> str | None:
-    """Return why a version that is about to be published is not sound; None if it is. `correction` gave its offsets."""
-    rows = _sampled(targets)
-    problem = index_problem(targets, rows)
-    if problem is None and correction is not None and len(rows):
-        problem = offsets_problem(correction, targets.vectors(rows), targets.offsets(rows))
-    return problem
-
-
-def collection_problem(collection: Collection) -> str | None:
-    """Return why a version as it was built, or with its writes, is not sound; None if it is."""
-    manifest = collection.origin.manifest
-    targets = collection.parts.targets
+def version_problem(parts: Parts) -> str | None:
+    """Return why a version, as it was built or with its writes, is not sound; None if it is."""
+    targets = parts.targets
     rows = _sampled(targets)
     if (problem := index_problem(targets, rows)) is not None:
         return problem
+    columns = parts.columns(rows)
+    # older versions did not keep what came from a file
+    if not parts.is_folded or columns.by_role.keys() != parts.manifest.roles.keys():
+        return None
+    return offsets_problem(parts.correction(), targets.vectors(rows), targets.offsets(rows), columns)
+
+
+def collection_problem(collection: Collection) -> str | None:
+    """Return as `version_problem` why a collection is not sound, or if ids are there twice."""
+    targets = collection.parts.targets
     ids = targets.ids.ids(np.arange(len(targets)))
     if len(set(ids)) != len(ids):
         return f"{len(ids) - len(set(ids))} ids are there twice"
-    if not collection.parts.is_folded or not len(rows):
-        return None
-    if any(each and each.column is None for each in (manifest.target_prior, manifest.own_offsets)):
-        return None  # it came from a file, and is not kept
-    payload = None if collection.parts.payload_table is None else collection.parts.payload_table.take(rows)
-    vectors = targets.vectors(rows)
-    columns = columns_of(manifest.roles, payload, len(rows))
-    return offsets_problem(collection.correction(), vectors, targets.offsets(rows), columns)
+    return version_problem(collection.parts)

@@ -22,8 +22,7 @@ from hubless.search.segments.targets import Targets
 from hubless.search.writes import KINDS, Put, Remove, Write
 from hubless.store.catalog import Catalog
 from hubless.store.log import Log
-from hubless.vectors.arrays import I64
-from hubless.vectors.comparing import comparison
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
 
 C = TypeVar("C", bound=Collection)
@@ -48,17 +47,12 @@ class WritableCollection:
     def renew(self) -> None:
         self.changing = RLock()
 
-    def has_after(self, seq: int) -> bool:
-        """Return True if there are writes after a number, by whichever process. Costs 4 µs."""
-        if self.log is None or (noted := self.log.noted()) <= seq:
-            return False
-        # a number that was looked for in vain is one of writes that a power cut has taken
-        return noted != self._noted or self.current.seq > seq
-
     @property
-    def has_news(self) -> bool:
-        """Return True if another write is noted beside the log than at the last `refresh`. Costs 4 µs."""
-        return self.log is not None and self.log.noted() != self._noted
+    def is_behind(self) -> bool:
+        """Return True if a later write is noted beside the log, by whichever process. Costs 4 µs."""
+        if self.log is None or (noted := self.log.noted()) <= self.current.seq:
+            return False
+        return noted != self._noted  # else it is one of writes that a power cut has taken, looked for in vain
 
     def refresh(self, *, wait: bool = False) -> bool | None:
         """Catch up if the log has more writes. Return whether anything changed; None while a write is under way."""
@@ -135,7 +129,7 @@ def open_written(catalog: Catalog, name: str, *, until: int | None = None, **opt
 
 
 class Transaction:
-    """Writes that nobody sees yet. `added` is how many targets stand in memory, at most."""
+    """Writes that nobody sees yet."""
 
     def __init__(self, base: Collection, collection: Collection) -> None:
         self._base = base
@@ -144,15 +138,20 @@ class Transaction:
         self._seq = collection.seq
         self._there: dict[str | int, bool] = {}  # whether the targets of waiting writes are there after them
         self._rows: dict[str | int, int] = {}  # those of ids that were looked up
-        self.added = collection.parts.added
+        self._more = 0  # targets that they put
+
+    @property
+    def added(self) -> int:
+        """Return how many targets stand in memory, at most."""
+        return self._collection.parts.added + self._more
 
     def has(self, wanted: str | int) -> bool:
         return self.have([wanted])[0]
 
     def have(self, wanted: Sequence[str | int]) -> list[bool]:
         """Return for each id whether a target has it."""
-        rows = self._looked_up([each for each in wanted if each not in self._there])
-        return [self._there[each] if each in self._there else rows[each] >= 0 for each in wanted]
+        rows = self._looked_up(wanted)
+        return [self._there.get(each, rows[each] >= 0) for each in wanted]
 
     def collection(self) -> Collection:
         """The collection with these writes."""
@@ -163,7 +162,7 @@ class Transaction:
             self._waiting = []
             self._there = {}
             self._rows = {}
-            self.added = self._collection.parts.added
+            self._more = 0
         return self._collection
 
     def seq_of(self, wanted: str | int) -> int | None:
@@ -173,9 +172,12 @@ class Transaction:
 
     def check(self, write: Write) -> None:
         """Raise `InputError` if float16 cannot hold a vector of a write, also one that a later write replaces."""
-        manifest = self._base.manifest
-        if isinstance(write, Put) and manifest.index.precision == "float16":
-            comparison(manifest.metric).halved(write.vectors, "vectors")
+        if isinstance(write, Put):
+            self._stored(write.vectors)
+
+    def _stored(self, vectors: F32) -> F32:
+        parts = self._base.parts
+        return parts.space.halved(vectors, "vectors") if parts.manifest.index.precision == "float16" else vectors
 
     def add(self, seq: int, write: Write, rank: int = 0) -> None:
         """Add a write with its number, and the rank of its first target."""
@@ -183,7 +185,7 @@ class Transaction:
         self._seq = seq
         self._there.update(dict.fromkeys(write.ids.to_pylist(), isinstance(write, Put)))
         if isinstance(write, Put):
-            self.added += len(write.ids)
+            self._more += len(write.ids)
 
     def _looked_up(self, wanted: Sequence[str | int]) -> dict[str | int, int]:
         """Return the row of each of some ids before the writes that wait. Each is looked up once."""
@@ -208,21 +210,22 @@ class Transaction:
                 rows = np.array([place[1] for place in last.values() if place and place[0] == number], np.int64)
                 puts += [write if len(rows) == len(write.ids) else write.taken(rows)] if len(rows) else []
                 stamps.append(np.stack([np.full(len(rows), seq), rank + rows]))
-        return (
-            targets.with_more(self._new_targets(Put.joined(puts), np.concatenate(stamps, axis=1))) if puts else targets
-        )
+        if not puts:
+            return targets
+        return targets.with_more(new_targets(self._base.parts, Put.joined(puts), np.concatenate(stamps, axis=1)))
 
-    def _new_targets(self, put: Put, stamps: I64) -> NewTargets:
-        manifest = self._base.manifest
-        vectors = put.vectors
-        if manifest.index.precision == "float16":
-            vectors = comparison(manifest.metric).halved(vectors, "vectors")
-        offsets = np.zeros(len(put.ids), np.float32)
-        if put.there.any():
-            columns = columns_of(manifest.roles, put.payload, len(put.ids))[put.there]
-            given = ArrayVectors(put.vectors[put.there], "vectors")
-            offsets[put.there] = self._base.correction().offsets(given, columns=columns)
-        return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
+
+def new_targets(base: Parts, put: Put, stamps: I64) -> NewTargets:
+    """Return what is put to a version, with offsets from its correction as it was fitted, and stamps (2, n)."""
+    vectors = put.vectors
+    if base.manifest.index.precision == "float16":
+        vectors = base.space.halved(vectors, "vectors")
+    offsets = np.zeros(len(put.ids), np.float32)
+    if put.there.any():
+        columns = columns_of(base.manifest.roles, put.payload)[put.there]
+        given = ArrayVectors(put.vectors[put.there], "vectors")
+        offsets[put.there] = base.correction().offsets(given, columns=columns)
+    return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
 
 
 def changed_parts(base: Parts, targets: Targets, seq: int) -> Parts:

@@ -50,6 +50,7 @@ STAMPS = "stamps.npy"
 BARE = "bare.npy"
 GONE = "gone.npz"
 SOURCES = "sources.arrow"
+COLUMNS = "columns.npz"
 
 _MAPPED = (INDEX, IDS, PAYLOAD, FULL)
 _HASH = "manifest_sha256"

@@ -42,7 +42,7 @@ from hubless.kernels.forks import in_each_process, left_to_parent
 from hubless.kernels.quota import most_descriptors
 from hubless.store.copies import copy_plain, mode_of
 from hubless.store.durable import locked, move, sync
-from hubless.store.notes import HeldFile, Note, put_another, put_number
+from hubless.store.notes import HeldFile, Note, another, stamped
 
 LOG = "log.sqlite"
 LOG_LOCK = f"{LOG}.lock"
@@ -203,7 +203,14 @@ class Log:
         `inside` is entered once the lock is held. Unless `durable`, a crash of the machine may lose the last commits.
         """
         self._check_home()  # nothing is to be made in its place
-        with storage_errors(self.path), self._locked(), inside or nullcontext(), self._using:
+        with storage_errors(self.path), ExitStack() as held:
+            try:
+                held.enter_context(locked(self.path.with_name(LOG_LOCK)))
+            except FileNotFoundError:
+                self._check_home()
+                raise
+            for each in (inside or nullcontext(), self._using):
+                held.enter_context(each)
             self._check_home()
             try:
                 if (connection := self._opened()) is None:
@@ -215,17 +222,20 @@ class Log:
                 connection.execute("BEGIN IMMEDIATE")
                 with ExitStack() as opened:
                     opened.enter_context(_rolled_back(connection))
-                    last_durable, seen = (opened.enter_context(note.opened()) for note in (self._durable, self._seen))
+                    files = list[int]()
+                    for note in (self._durable, self._seen):
+                        files.append(note.open())
+                        opened.callback(os.close, files[-1])
                     last = self._ended(connection, self._witness())
-                    notes = (last_durable, seen) if durable else (seen,)
                     written = None
                     with suppress(OSError):  # without it the others hear of the write when they look at each log
-                        written = opened.enter_context(self._written.opened())
-                    appender = Appender(connection, last, self._check_files, notes, written)
+                        written = self._written.open()
+                        opened.callback(os.close, written)
+                    appender = Appender(connection, last, self._check_files, files[not durable :], written)
                     yield appender
                     appender.roll_back()
                     if _wal_size(self.path) > _MOST_WAL and _checkpoint(connection):
-                        _note(last_durable, appender.last)
+                        _put(files[0], stamped(appender.last))
                         sync(self._durable.path)
             except sqlite3.Error as error:
                 self.close()  # what SQLite holds of a file that failed it may be wrong: read it anew
@@ -238,15 +248,6 @@ class Log:
     def _check_home(self) -> None:
         if self.is_gone or not self.path.parent.exists():
             raise CollectionNotFound(f"collection {self.path.parent.name!r} was deleted")
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        try:
-            with locked(self.path.with_name(LOG_LOCK)):
-                yield
-        except FileNotFoundError:
-            self._check_home()
-            raise
 
     def close(self) -> None:
         """Close the file. The next use opens it again."""
@@ -280,8 +281,7 @@ class Log:
                 with storage_errors(home):
                     copy.path.chmod(mode_of(self.path))
                     sync(copy.path)
-                    with copy._durable.opened() as noted:
-                        _note(noted, last)
+                    copy._durable.put(last)
                     copy._durable.path.chmod(mode_of(self.path))
                     sync(copy._durable.path)
         with storage_errors(home):
@@ -400,11 +400,11 @@ class Appender:
             self._connection.execute("COMMIT")
             if self.last > self._committed:
                 self._check()
+                content = stamped(self.last)
                 for file in self._notes:
-                    _note(file, self.last)
+                    _put(file, content)
                 if self._written is not None:
-                    with suppress(OSError):
-                        put_another(self._written)
+                    _put(self._written, another())
         self._committed = self.last
 
     def roll_back(self) -> None:
@@ -502,9 +502,9 @@ def _rolled_back(connection: sqlite3.Connection) -> Iterator[None]:
             connection.rollback()
 
 
-def _note(file: int, seq: int) -> None:
+def _put(note: int, content: bytes) -> None:
     with suppress(OSError):  # the write is in the log all the same
-        put_number(file, seq)
+        os.pwrite(note, content, 0)
 
 
 def _crc(kind: str, body: bytes) -> int:

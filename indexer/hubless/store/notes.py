@@ -6,8 +6,7 @@ A number has its checksum beside it. A file that is missing, cut short or damage
 import os
 import secrets
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -34,37 +33,40 @@ class Note:
         except (FileNotFoundError, NotADirectoryError):
             return 0
         try:
-            return _number_in(descriptor)
+            return _number_of(os.pread(descriptor, _MOST_BYTES, 0))
         finally:
             os.close(descriptor)
 
     def stamp(self) -> tuple[int, int]:
         """Return the file's inode and the number; they differ from those before also if the file was made anew.
 
-        Costs 4 µs. The file is kept open for that. Raises `OSError` if the system refuses.
+        They are 0 for none, and while the system refuses. Costs 4 µs. The file is kept open for that.
         """
         try:
             now = os.stat(self._name)  # noqa: PTH116 - of a path it takes half as long again
             file = self._file  # once: another thread may replace it
             if file is None or file.place != (now.st_dev, now.st_ino):
                 file = self._file = HeldFile(self.path)
-        except (FileNotFoundError, NotADirectoryError):
+            return file.place[1], _number_of(os.pread(file.descriptor, _MOST_BYTES, 0))
+        except OSError:
             return 0, 0
-        return file.place[1], _number_in(file.descriptor)
 
-    @contextmanager
-    def opened(self) -> Iterator[int]:
+    def open(self) -> int:
         """Open the file to write, early: later there may be no descriptor left. It is made if it is missing."""
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o666)
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
+        return os.open(self._name, os.O_WRONLY | os.O_CREAT, 0o666)
 
     def raise_by_one(self) -> None:
         """Raise the number. A disk that refuses leaves it: then the others hear of a change at their next look."""
-        with suppress(OSError), locked(self.path), self.opened() as descriptor:
-            put_number(descriptor, self.number() + 1)
+        with suppress(OSError), locked(self.path):
+            self.put(self.number() + 1)
+
+    def put(self, number: int) -> None:
+        """Write the number. It survives the process, and a power cut once the file is synced."""
+        descriptor = self.open()
+        try:
+            os.pwrite(descriptor, stamped(number), 0)
+        finally:
+            os.close(descriptor)
 
 
 class HeldFile:
@@ -83,26 +85,18 @@ class HeldFile:
             os.close(self.descriptor)
 
 
-def put_number(descriptor: int, number: int) -> None:
-    """Write a number into an opened file. It survives the process, and a power cut once the file is synced."""
-    os.pwrite(descriptor, _stamped(number), 0)
-
-
-def put_another(descriptor: int) -> None:
-    """Write a number that never was there into an opened file. It needs no lock, as nothing is read before."""
-    put_number(descriptor, secrets.randbits(_BITS))
-
-
-def _number_in(descriptor: int) -> int:
-    return _number_of(os.pread(descriptor, _MOST_BYTES, 0))
+def another() -> bytes:
+    """Return a number that never was in a file, as it stands there. It needs no lock, as nothing is read before."""
+    return stamped(secrets.randbits(_BITS))
 
 
 @lru_cache(256)
 def _number_of(content: bytes) -> int:
     number = content[:_DIGITS]
-    return int(number) if number.isdigit() and content == _stamped(int(number)) else 0
+    return int(number) if number.isdigit() and content == stamped(int(number)) else 0
 
 
-def _stamped(number: int) -> bytes:
+def stamped(number: int) -> bytes:
+    """Return a number as it stands in a file."""
     digits = b"%0*d" % (_DIGITS, number)
     return b"%s %08x\n" % (digits, zlib.crc32(digits))

@@ -155,7 +155,9 @@ def _text(row: Mapping[str, Any], place: int) -> str:
 
 def is_deeper(text: bytes, most: int) -> bool:
     """Return whether more than `most` lists and objects stand inside each other in JSON text. Takes 2 ns a byte."""
-    if not (_are_more(text, b"[", most // 2) or _are_more(text, b"{", most // 2)):
+    # at most so many of each; to count them in 6 KB takes ten times as long
+    few = most // 2 + 1
+    if max(len(text.split(b"[", few)), len(text.split(b"{", few))) <= few:
         return False
     brackets = _STRING.sub(b"", _without_escapes(text).translate(None, _OTHERS))
     return bool(np.cumsum(_STEPS[np.frombuffer(brackets, np.uint8)]).max(initial=0) > most)
@@ -172,9 +174,3 @@ def beyond_64_bits(text: bytes) -> list[str]:
 def _without_escapes(text: bytes) -> bytes:
     """Return JSON text in which each quote begins or ends a string."""
     return text.replace(rb"\\", b"").replace(rb"\"", b"") if b"\\" in text else text
-
-
-def _are_more(text: bytes, byte: bytes, most: int) -> bool:
-    """Return whether a byte stands in a text more than `most` times. To count it in 6 KB takes ten times as long."""
-    place = -1
-    return all((place := text.find(byte, place + 1)) >= 0 for _ in range(most + 1))

@@ -16,7 +16,6 @@ from hubless.errors import InputError
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
-from hubless.search.segments.role_columns import columns_of
 from hubless.vectors.arrays import F64
 from hubless.vectors.comparing import comparison as made_by
 from hubless.vectors.files import Vectors
@@ -141,7 +140,7 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
     comparison = compare(**labelled, corrections=corrections, target_prior=prior, **options)
     notes = list(comparison.notes)
     if prior is None and collection.manifest.target_prior is not None:
-        told = "the collection's target prior was a file, which it does not keep: the correction is measured without it"
+        told = "the collection is older and did not keep its target prior: the correction is measured without it"
         notes.append(told)
     if collection.manifest.fit_by is not None:
         notes.append(f"the collection is fitted by {collection.manifest.fit_by}: it is measured with one fit for all")
@@ -249,8 +248,5 @@ def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -
 
 
 def _stored_prior(collection: Collection) -> F64 | None:
-    record = collection.manifest.target_prior
-    if record is None or record.column is None:
-        return None
-    known = columns_of(collection.manifest.roles, collection.parts.payload_table, collection.count).of(PRIOR)
+    known = collection.parts.columns(np.arange(collection.count)).of(PRIOR)
     return None if known is None else known.filled.values

@@ -12,9 +12,7 @@ from hubless.measures.likeness import share_among
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH, Collection
 from hubless.search.parts import all_scores
-from hubless.vectors.arrays import I64, check_between, check_dim
-from hubless.vectors.basis import as_compared
-from hubless.vectors.comparing import OF_QUERIES
+from hubless.vectors.arrays import I64, check_between
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample
 from hubless_lab.experiments.comparisons import Comparison
@@ -57,9 +55,7 @@ def evaluate(
     applied = collection.strength if strength is None else strength
     check_between("strength", applied, 0, MOST_STRENGTH)
     items = as_items(queries, "queries")
-    vectors = items.vectors
-    check_dim(vectors.shape[1], collection.dim, vectors.name)
-    source = as_compared(vectors, collection.manifest.metric, collection.parts.basis, OF_QUERIES)
+    source = collection.parts.space.compared(items.vectors, reference="the collection")
     right = measured_rows(relevant, known_targets(collection), known_queries(items))
     answered = np.flatnonzero([len(rows) > 0 for rows in right])
     counted = None if attribute is None else Attribute(as_groups(_column(collection, attribute), attribute), top)

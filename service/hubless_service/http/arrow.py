@@ -51,7 +51,7 @@ def vectors_of(
     there = column.is_valid().to_numpy(zero_copy_only=False)
     if all_needed and not there.all():
         raise InputError(f"{VECTOR}[{int(np.argmin(there))}]", "a vector", "null")
-    rows = np.zeros((len(table), collection.manifest.compared_dim), np.float32)
+    rows = np.zeros((len(table), collection.parts.space.width), np.float32)
     if there.any():
         rows[there] = collection.prepare(matrix_of(column.drop_null(), VECTOR), VECTOR, side)
     return rows, there

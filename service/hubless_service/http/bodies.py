@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection
+from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl
@@ -33,10 +34,12 @@ async def read_body(request: Request, model: type[_R], subject: Subject, *, requ
     try:
         if kind != JSON:
             url = url_fields(request)
-            return await heavy.run(len(body), lambda: model.of_bytes(kind, body, url, subject))
+            return await heavy.run(len(body), partial(model.of_bytes, kind, body, url, subject))
         if request.scope["query_string"]:  # which would be ignored
             for name, text in _url_pairs(request):
                 raise UnknownField(clip(name), "no parameters in the URL beside a JSON body", f'"{clip(text)}"')
+        if len(body) <= heavy.LIGHT:
+            return read(model, parse(body, stored=model.stored), subject)
         return await heavy.run(len(body), lambda: read(model, parse(body, stored=model.stored), subject))
     finally:
         trace.add("parse", perf_counter() - started)
@@ -81,7 +84,8 @@ async def receive(request: Request, settings: Settings, *, large: bool = False) 
 
 def media_type(request: Request, *accepted: str) -> str:
     """Return the type of the body. Raises `unsupported_media_type` unless it is accepted, and not compressed."""
-    coding, sent = (request.headers.get(name, "") for name in ("content-encoding", "content-type"))
+    headers = request.headers
+    coding, sent = headers.get("content-encoding", ""), headers.get("content-type", "")
     if coding not in ("", "identity"):
         raise HttpProblem("unsupported_media_type", f"content-encoding: expected none, got {clip(coding)}")
     if sent in accepted:

@@ -52,7 +52,8 @@ class StoredTargets(NamedTuple):
 
 def served(collection: hubless.Collection) -> Served:
     """Return the part of an answer that says which version answers."""
-    return {"collection": collection.name, "version": collection.version}
+    manifest = collection.parts.manifest
+    return {"collection": manifest.collection, "version": manifest.version}
 
 
 def read_beside(collection: hubless.Collection, rows: NDArray[np.integer], extras: Extras) -> SentBeside:

@@ -241,11 +241,11 @@ def are_enough(living: WritableCollection, merge_at: int, most_added: int) -> bo
     Half of the targets that may be added are enough: writes go on meanwhile. Writes count too, as a collection whose
     targets are changed again and again would have an ever longer log.
     """
-    now = living.current
-    base = living.base
+    if merge_at <= 0:
+        return False
+    now, base = living.current, living.base
     changed = max(now.parts.added, now.parts.removed, now.seq - base.seq)
-    enough = min(max(merge_at, SHARE * base.count), most_added / 2)
-    return merge_at > 0 and changed >= enough
+    return changed >= min(max(merge_at, SHARE * base.count), most_added / 2)
 
 
 def is_due(living: WritableCollection, merge_at: int, most_added: int) -> bool:

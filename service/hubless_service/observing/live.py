@@ -19,7 +19,6 @@ from hubless.errors import HublessError
 from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
 from hubless.measures.evenness import STRENGTHS, most_even
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.comparing import comparison
 from hubless_service.http.answers import DriftFigures, LiveFigures
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import Query
@@ -145,7 +144,7 @@ class LiveVersion:
         bank = collection.parts.bank_sample
         if bank is not None and self._are_new(self._drift_at, len(recent)):
             self._drift_at = self._seen
-            plain = comparison(collection.manifest.metric).plain
+            plain = collection.parts.space.plain
             live = np.unique(plain(np.stack([query.vector for query in recent])), axis=0)
             found: DriftFigures | None = None
             if len(live) >= FEWEST:

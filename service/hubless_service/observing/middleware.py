@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("hubless.requests")
 
-_HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-    (b"cache-control", b"no-store"),
-)
+_HEADERS = {
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
+    b"cache-control": b"no-store",
+}
 """An answer is not a page: a browser runs nothing in it, loads nothing for it, and does not keep it."""
 # pages say themselves what they load, and may be kept
-_PAGE_HEADERS = _HEADERS[:3]
+_NOT_OF_PAGES = (b"content-security-policy", b"cache-control")
 _PAGES = (DOCS, CONSOLE)
 CLIENT_CLOSED = 499
 """nginx' number for a client that hung up; appears in log and metrics only."""
@@ -55,13 +55,17 @@ class Observer:
         """Return the trace of a request that comes."""
         return Trace(_request_id(scope["headers"]), scope.get(EXCHANGE), intervals=self.tracing is not None)
 
-    def stamps(self, path: str, trace: Trace) -> Headers:
-        """Return headers for the answer."""
-        return [
-            *(_PAGE_HEADERS if path.startswith(_PAGES) else _HEADERS),
-            (b"x-request-id", trace.request_id.encode()),
-            (b"server-timing", _server_timing(trace)),
-        ]
+    def stamped(self, path: str, trace: Trace, given: Headers) -> Headers:
+        """Return the headers of an answer, with those that each has, unless it says them itself."""
+        # a copy, as a search that is too late still adds to them
+        stages = [*trace.seconds.items(), ("total", perf_counter() - trace.started)]
+        timing = ", ".join([f"{name};dur={1e3 * seconds:.3f}" for name, seconds in stages])  # milliseconds
+        ours = {**_HEADERS, b"x-request-id": trace.request_id.encode(), b"server-timing": timing.encode()}
+        for name, _ in given:  # such as how long a picture may be kept
+            ours.pop(name, None)
+        for name in _NOT_OF_PAGES if path.startswith(_PAGES) else ():
+            ours.pop(name, None)
+        return [*given, *ours.items()]
 
     def failed(self, error: BaseException, trace: Trace) -> Response | None:
         """Return the answer to what nobody foresaw; None if the client is gone."""
@@ -140,10 +144,7 @@ class ObserveRequests:
 
         async def send_stamped(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = list(message.get("headers", ()))
-                said = {name for name, _ in given}  # such as how long a picture may be kept
-                stamps = self.observer.stamps(scope["path"], trace)
-                message["headers"] = [*given, *(stamp for stamp in stamps if stamp[0] not in said)]
+                message["headers"] = self.observer.stamped(scope["path"], trace, list(message.get("headers", ())))
                 end(message["status"])
             await send(message)
 
@@ -160,13 +161,6 @@ class ObserveRequests:
                 await response(inner, receive, send_stamped)
             elif isinstance(error, Exception):
                 raise  # half an answer is sent: only a broken connection says that it is not whole
-
-
-def _server_timing(trace: Trace) -> bytes:
-    """Return the value of Server-Timing: the milliseconds of each stage, and of all until now."""
-    # a copy, as a search that is too late still adds to them
-    stages = [*trace.seconds.items(), ("total", perf_counter() - trace.started)]
-    return ", ".join([f"{name};dur={1e3 * seconds:.3f}" for name, seconds in stages]).encode()
 
 
 def _request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:

@@ -21,7 +21,6 @@ from hubless.search.kept_scores.learned_lists import AskedList
 from hubless.store.kept_clicks import Click, ClickWriter
 from hubless.store.query_sample import SampledQuery, SampleSummary, SampleWriter, summary_of
 from hubless.vectors.arrays import F32
-from hubless.vectors.comparing import comparison
 from hubless_service.access.attempts import client_address
 from hubless_service.access.authentication import ACCESS
 from hubless_service.access.keys import Access
@@ -195,9 +194,7 @@ class SamplerThread(threading.Thread):
 
 def compared_query(collection: hubless.Collection, asked: F32) -> F32:
     """Return a query (d,) as it is compared, of one that was prepared (1, d)."""
-    plain = comparison(collection.manifest.metric).plain(asked)
-    basis = collection.parts.basis
-    vector: F32 = plain[0].copy() if basis is None else basis.restored(plain)[0]
+    vector: F32 = collection.parts.space.restored(asked)[0].copy()
     return vector
 
 

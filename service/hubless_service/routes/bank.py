@@ -13,10 +13,8 @@ from hubless.builder.lifecycle import check_refittable
 from hubless.corrections.roles import text_of
 from hubless.errors import InputError, names_of
 from hubless.store.bank_order import BankOrder, give_bank, read_order
-from hubless.vectors.comparing import comparison
 from hubless.vectors.free_payload import is_free
 from hubless_service import openapi
-from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.answers import BankAnswer, BankQueryAnswer, CountedAnswer, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
@@ -70,9 +68,9 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
         engine.maintainer.fit(name)
         fitted = await _fitted(engine, name, order.number, deadline)
         if fitted:
-            await engine.answers_change(name)
+            await engine.freshness.answer(name)
     waiting = await _waiting(engine, name)
-    answer = await _describe(engine, engine.shelf.collection(name, EVERYTHING), waiting)
+    answer = await _describe(engine, engine.shelf.collection(name), waiting)
     place = {"Location": f"/v1/collections/{name}/bank"}
     return send(answer, None if fitted else place, 200 if fitted else 202)
 
@@ -82,8 +80,8 @@ async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
     waiting = await _waiting(call.engine, held.name)  # once: it may be fitted before a second look
     if waiting is None:
-        await call.engine.serves_current(call.trace, held.name)
-        held = call.engine.shelf.collection(held.name, EVERYTHING)
+        await call.engine.freshness.serves_current(call.trace, held.name)
+        held = call.engine.shelf.collection(held.name)
     return send(await _describe(call.engine, held, waiting))
 
 
@@ -112,7 +110,7 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
     answer: BankQueryAnswer = {
         "number": wanted,
         "stored": len(sample),
-        "vector": comparison(held.manifest.metric).plain(sample[wanted : wanted + 1])[0],
+        "vector": held.parts.space.plain(sample[wanted : wanted + 1])[0],
         **served(held),
     }
     return send(answer)
@@ -124,7 +122,7 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
     append = body.mode == "append"
     waiting = await asyncio.to_thread(read_order, home) if append else None
     groups = _groups(held, body, waiting)  # before texts are encoded
-    plain = comparison(held.manifest.metric).plain
+    plain = held.parts.space.plain
     if body.vectors is not None:
         queries = plain(np.concatenate(body.vectors))
     elif body.sampled is not None:
@@ -187,7 +185,7 @@ async def _fitted(engine: SearchService, name: str, number: int, deadline: float
                 said = dict(status.problem or {})
                 code, detail = said.pop("code", ""), said.pop("detail", "")
                 raise HttpProblem(code if code in PROBLEM_TYPES else "internal_error", detail, said)
-            if (status.version or "") <= engine.shelf.collection(name, EVERYTHING).version:  # ids sort by age
+            if (status.version or "") <= engine.shelf.collection(name).version:  # ids sort by age
                 return True
         await asyncio.sleep(_LOOK_SECONDS)
     return False

@@ -30,7 +30,16 @@ from hubless_service.http.answers import (
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import AliasRequest, CreateCollectionRequest, DeleteCollectionRequest
 from hubless_service.http.responses import send
-from hubless_service.routes.route import AdminAccess, Call, CreateAccess, Held, ShelfPlace, UrlOf, routes_of
+from hubless_service.routes.route import (
+    AdminAccess,
+    Call,
+    CreateAccess,
+    Held,
+    ShelfPlace,
+    UrlOf,
+    readable_collection,
+    routes_of,
+)
 from hubless_service.searching.encoding import VARIABLE
 
 _log = logging.getLogger("hubless.catalog")
@@ -49,7 +58,7 @@ IfNoneMatch = Annotated[str | None, Header(description="* if the alias may not b
 @collection_routes.at("GET", "/v1/collections", "All collections that are served", CollectionsAnswer, *openapi.UNSERVED)
 async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
-    await call.engine.up_to_date(call.trace)
+    await call.engine.freshness.settle(call.trace)
     served = call.engine.shelf.collections(call.access)
     return send({"collections": [_described(call, collection) for collection in served]})
 
@@ -88,10 +97,10 @@ async def create_collection(
         _log.info('collection "%s" was created, id=%s', collection, call.trace.request_id)
         engine.shelf.drop(collection)  # one of that name that was deleted through another worker
     if created or encoder:
-        await engine.serves_current(call.trace, collection)
-        await engine.answers_change(collection)
-    served = await call.find(engine.shelf.collection, collection)
-    return send(_described(call, served), status=201 if created else 200)
+        await engine.freshness.serves_current(call.trace, collection)
+        await engine.freshness.answer(collection)
+    held = await readable_collection(call, collection)
+    return send(_described(call, held), status=201 if created else 200)
 
 
 @collection_routes.at(
@@ -115,7 +124,7 @@ async def delete_collection(
     await asyncio.to_thread(delete, engine.catalog, collection, aliases=url.aliases or False)
     _log.info('collection "%s" was deleted, id=%s', collection, call.trace.request_id)
     engine.shelf.drop(collection)
-    await engine.answers_change()
+    await engine.freshness.answer()
     return send({"collection": collection, "deleted": True})
 
 
@@ -235,7 +244,7 @@ async def put_alias(
 
     changed = await _changed(expected, partial(engine.catalog.set_alias, alias, collection))
     administration.info('alias "%s" stands for "%s" now, id=%s', alias, collection, call.trace.request_id)
-    await engine.answers_change()
+    await engine.freshness.answer()
     return _alias_answer(alias, changed)
 
 
@@ -252,7 +261,7 @@ async def delete_alias(call: Call, alias: str, if_match: AliasIfMatch = None) ->
 
     removed = await _changed(expected, partial(call.engine.catalog.remove_alias, alias))
     administration.info('alias "%s" was removed, id=%s', alias, call.trace.request_id)
-    await call.engine.answers_change()
+    await call.engine.freshness.answer()
     return send(_document(alias, removed))
 
 

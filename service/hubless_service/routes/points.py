@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Annotated
 
 import numpy as np
@@ -45,6 +46,7 @@ _COLLECTION = "/v1/collections/{collection}"
 _POINTS = f"{_COLLECTION}/points"
 _SEARCH = (*openapi.FIELDS, *openapi.SEARCHED, "collection_not_found")
 _PROBLEMS = (*openapi.BODY, *_SEARCH)
+_ID = attrgetter("id")
 _ALL = CountRequest()
 _FIRST_PAGE = ScrollRequest()
 
@@ -62,7 +64,7 @@ PointIfMatch = Annotated[
 async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     """A request without a body counts all."""
     trace = call.trace
-    held = await call.engine.reach(trace, held, body.min_seq)
+    held = await call.engine.freshness.reach(trace, held, body.min_seq)
     counted = held.count
     if filter := body.filter:
         counted = (await call.engine.run(trace, lambda: matches_of(held, filter, [trace]), held)).count
@@ -72,7 +74,7 @@ async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
 @point_routes.at("POST", _POINTS, "Several targets by their ids", PointsAnswer, *_PROBLEMS)
 async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     """In the order of the ids; those that no target bears are listed apart."""
-    held = await call.engine.reach(call.trace, held, body.min_seq)
+    held = await call.engine.freshness.reach(call.trace, held, body.min_seq)
     work = partial(find_targets, held, body.ids, body.with_ or _usual(held))
     found, missing = await call.engine.run(call.trace, work, held)
 
@@ -94,10 +96,10 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
     """Pass the `cursor` of each answer to the next request, until it is null. A new version begins a new scroll."""
     engine = call.engine
     trace = call.trace
-    held = await engine.reach(trace, held, body.min_seq)
+    held = await engine.freshness.reach(trace, held, body.min_seq)
     cursor = read_cursor(body.cursor, body.filter)
     if body.cursor is None or cursor.reached > held.seq:
-        held = await engine.latest(trace, held)
+        held = await engine.freshness.latest(trace, held.name)
     limit = call.settings.usual_limit if body.limit is None else body.limit
     extras = body.with_ or _usual(held)
     work = partial(scroll_targets, held, cursor.row(held), limit, body.filter, extras, trace)
@@ -115,7 +117,7 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
 )
 async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -> Response:
     """Its offset and, where the collection has one, its payload."""
-    held = await call.engine.reach(call.trace, held, url.min_seq)
+    held = await call.engine.freshness.reach(call.trace, held, url.min_seq)
     extras = (url.with_ or NO_EXTRAS)._replace(payload=_usual(held).payload)
 
     def read() -> StoredTarget:
@@ -148,11 +150,14 @@ async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_matc
     if (table := body.table) is not None:
         plan = await heavy.run(table.nbytes, lambda: edits.plan_table(table, body.mode, held))
         return await _write(call, held, body, plan, table["id"].to_pylist(), if_match)
-    encoded = await call.engine.encoding.vectors(
-        call.trace, held, edits.texts_of(body), lambda place: f"points[{place}].", call.deadline
-    )
-    plan = await heavy.run(held.dim * len(body.points), lambda: edits.plan_put(body, held, encoded))
-    return await _write(call, held, body, plan, [point.id for point in body.points], if_match)
+    encoded = {}
+    if texts := edits.texts_of(body):
+        encoded = await call.engine.encoding.vectors(
+            call.trace, held, texts, lambda place: f"points[{place}].", call.deadline
+        )
+    ids = list(map(_ID, body.points))
+    plan = await heavy.run(held.dim * len(ids), partial(edits.plan_put, body, ids, held, encoded))
+    return await _write(call, held, body, plan, ids, if_match)
 
 
 @write_routes.at(
@@ -160,7 +165,8 @@ async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_matc
 )
 async def patch_points(call: Call, held: Writable, body: PatchPointsRequest, if_match: PointIfMatch = None) -> Response:
     """All or none. Columns that are not given stay, null empties one."""
-    return await _write(call, held, body, edits.plan_patch(body, held), [point.id for point in body.points], if_match)
+    ids = list(map(_ID, body.points))
+    return await _write(call, held, body, edits.plan_patch(body, ids, held), ids, if_match)
 
 
 @write_routes.at(

@@ -1,4 +1,4 @@
-"""The quick way of single queries and of rerankings: past the layers of ASGI, which cost as much as a small search."""
+"""The way of requests to endpoints over our own server: past the layers of ASGI, which cost as much as a search."""
 
 import asyncio
 from dataclasses import dataclass
@@ -9,21 +9,17 @@ from starlette.types import Receive, Scope, Send
 
 from hubless_service.access.authentication import KeyCheck
 from hubless_service.http.problems import respond
-from hubless_service.http.trace import EXCHANGE, SCOPE_KEY
+from hubless_service.http.trace import EXCHANGE, REFUSAL, SCOPE_KEY
 from hubless_service.observing.middleware import CLIENT_CLOSED, Observer
-from hubless_service.routes import reranking, searches
-from hubless_service.routes.route import Call, DirectRoute, route_at
-
-_QUERY = route_at(searches.query_routes, searches.PATH)
-_RERANK = route_at(reranking.rerank_routes, reranking.RERANK_PATH)
-_BEFORE, _AFTER = searches.PATH.split("{collection}")
+from hubless_service.routes.route import Call, DirectRoute
 
 
 @dataclass
-class QuickQueries:
+class QuickWay:
     """Calls what the layers call, in their order: trace, key, route; and the connection sends the answer in one write.
 
-    It takes what comes over our own server, but for requests of pages of other origins if some are allowed.
+    It leaves to them what comes over other servers, what has no endpoint, and requests of pages of other origins, if
+    some are allowed.
     """
 
     _app: FastAPI
@@ -31,24 +27,28 @@ class QuickQueries:
     _check_key: KeyCheck | None
     _origins: bool
 
-    def takes(self, scope: Scope) -> bool:
-        """Return True if a request is for this way."""
-        if EXCHANGE not in scope or scope["method"] != "POST":
-            return False
-        if _way(scope["path"]) is None:
-            return False
-        return not (self._origins and any(name == b"origin" for name, _ in scope["headers"]))
+    def __post_init__(self) -> None:
+        routes = [route for route in self._app.routes if isinstance(route, DirectRoute)]
+        self._routes = [(route.methods or set(), route) for route in routes]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def route_of(self, scope: Scope) -> DirectRoute | None:
+        """Return the route that this way leads to, and note in the scope what the path names; None for the layers."""
+        if EXCHANGE not in scope or REFUSAL in scope:
+            return None
+        if self._origins and any(name == b"origin" for name, _ in scope["headers"]):
+            return None
+        method, path = scope["method"], scope["path"]
+        for methods, route in self._routes:
+            if method in methods and (found := route.path_regex.match(path)):
+                scope["path_params"], scope["route"], scope["app"] = found.groupdict(), route, self._app
+                return route
+        return None
+
+    async def answer(self, route: DirectRoute, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens."""
-        exchange = scope[EXCHANGE]
-        path = scope["path"]
-        route, parts = cast(tuple[DirectRoute, dict[str, str]], _way(path))
-        trace = self._observer.begin(scope)
-        scope[SCOPE_KEY], scope["app"], scope["route"] = trace, self._app, route
-        scope["path_params"] = parts
+        scope[SCOPE_KEY] = trace = self._observer.begin(scope)
+        response: Response | None
         try:
-            response: Response | None
             if self._check_key and (problem := self._check_key(scope)):
                 response = respond(problem, trace)
             else:
@@ -58,14 +58,5 @@ class QuickQueries:
         status = response.status_code if response else CLIENT_CLOSED
         self._observer.end(scope, route.path_format, status, trace)
         if response:
-            headers = [*response.raw_headers, *self._observer.stamps(path, trace)]
-            await exchange.answer(status, headers, cast(bytes, response.body))
-
-
-def _way(path: str) -> tuple[DirectRoute, dict[str, str]] | None:
-    """Return the route of a path, and what the path names; None for any other route."""
-    if path == reranking.RERANK_PATH:
-        return _RERANK, {}
-    if not (path.startswith(_BEFORE) and path.endswith(_AFTER)) or "/" in (name := path[len(_BEFORE) : -len(_AFTER)]):
-        return None
-    return _QUERY, {"collection": name}
+            headers = self._observer.stamped(scope["path"], trace, response.raw_headers)
+            await scope[EXCHANGE].answer(status, headers, cast(bytes, response.body))

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope, Send
 
 import hubless
-from hubless.errors import CollectionNotFound, HublessError, InputError
+from hubless.errors import HublessError, InputError
 from hubless_service import openapi
 from hubless_service.access.authentication import ACCESS, check_role
 from hubless_service.access.keys import EVERYTHING, Access
@@ -55,33 +55,16 @@ class Call(Request):
         """When the time of a request that names none is over, on the clock of `perf_counter`."""
         return self.trace.started + self.settings.default_timeout_ms / 1000
 
-    async def find(self, look: Callable[[str, Access], _T], name: str) -> _T:
-        """Look up the collection of the path, and wait a little for one that another worker may just have created.
-
-        For one that the key may not see it waits no longer than for one that is not there.
-        """
-        access, own_name = self.access, self.engine.shelf.own_name
-        if not access.sees(own_name(name)):
-            await self.engine.up_to_date(self.trace, "")  # it may be a new alias
-        if access.sees(own_name(name)):
-            await self.engine.up_to_date(self.trace, name)
-        try:
-            return look(name, access)
-        except (CollectionNotFound, HttpProblem) as error:
-            absent = not isinstance(error, HttpProblem) or error.code == "not_ready"
-            if not (absent and access.sees(name) and await self.engine.appears(name)):
-                raise
-        return look(name, access)
-
 
 async def readable_collection(call: Call, collection: str) -> hubless.Collection:
     """Return the collection with every write that was answered before, whichever worker answered it."""
-    held = await call.find(call.engine.shelf.collection, collection)
-    return await call.engine.latest(call.trace, held) if call.engine.shelf.is_behind(held) else held
+    _, slot = await call.engine.freshness.find(call.trace, call.access, collection, writes=True)
+    return slot.opened
 
 
 async def _writable(call: Call, collection: str) -> hubless.Collection:
-    held = await call.find(call.engine.shelf.collection, collection)  # a write follows the log by itself
+    _, slot = await _slot(call, collection)
+    held = slot.opened
     check_role(call, "write")
     if not held.parts.is_folded:
         expected = (
@@ -110,7 +93,7 @@ async def _administrator(call: Call) -> Access:
 
 
 async def _slot(call: Call, collection: str) -> tuple[str, Slot]:
-    return await call.find(call.engine.shelf.slot, collection)
+    return await call.engine.freshness.find(call.trace, call.access, collection)
 
 
 Held = Annotated[hubless.Collection, Depends(readable_collection)]
@@ -199,8 +182,3 @@ def routes_of(tag: str) -> Endpoints:
         dependencies=openapi.KEY_SCHEMES,
         generate_unique_id_function=lambda route: route.name,
     )
-
-
-def route_at(found: APIRouter, path: str) -> DirectRoute:
-    """Return the one route of a router at a path."""
-    return cast(DirectRoute, next(route for route in found.routes if getattr(route, "path", "") == path))

@@ -40,8 +40,8 @@ _CANDIDATES = 10
 """Targets that are ranked for a hit where hits are chosen among them, about."""
 
 _ASKED: dict[str, Callable[[Any], Asked]] = {
-    "vector": lambda vector: vector,
-    "text": lambda text: text,
+    "vector": np.asarray,
+    "text": str,
     "image": Picture,
     "id": LikeTarget,
 }
@@ -78,7 +78,7 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
     """
     wanted = query_of(body, call.settings)
     if wanted.min_seq:
-        held = await call.engine.reach(call.trace, held, wanted.min_seq)
+        held = await call.engine.freshness.reach(call.trace, held, wanted.min_seq)
     found = await call.engine.search(call, held, [wanted])
 
     def answer() -> QueryAnswer:
@@ -101,7 +101,7 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
 async def query_batch(call: Call, room: Annotated[None, Depends(_room)], held: Held, body: BatchRequest) -> Response:
     """Answers are in the order of the queries. If one query is wrong, the whole batch is refused."""
     wanted = _queries_of(body, Subject(held, call.settings))
-    held = await call.engine.reach(call.trace, held, max(query.min_seq for query in wanted))
+    held = await call.engine.freshness.reach(call.trace, held, max(query.min_seq for query in wanted))
     found = await call.engine.search(call, held, wanted)
 
     def answer() -> BatchAnswer:
@@ -140,12 +140,13 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
 
 def what_is_asked(sent: RequestModel, where: str) -> Asked:
     """Return what the one of its fields that a query has asks for. Raises `InputError` if it has not one of them."""
-    names = [name for name in _ASKED if name in type(sent).model_fields]
-    given = [name for name in names if getattr(sent, name) is not None]
+    given = {name: value for name in _ASKED if (value := getattr(sent, name, None)) is not None}
     if len(given) != 1:
+        names = [name for name in _ASKED if name in type(sent).model_fields]
         expected = f"one of {', '.join(names[:-1])} and {names[-1]}"
         raise InputError(f"{where}vector", expected, " and ".join(given) or "none of them")
-    return _ASKED[given[0]](getattr(sent, given[0]))
+    [(name, value)] = given.items()
+    return _ASKED[name](value)
 
 
 def _queries_of(sent: BatchRequest, subject: Subject) -> list[Query]:

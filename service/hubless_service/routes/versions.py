@@ -13,9 +13,7 @@ import hubless
 from hubless.errors import VersionNotFound
 from hubless.search.collection import open_collection
 from hubless.store.bundle import CANARY, Manifest, read_arrays, read_manifest
-from hubless.vectors.comparing import comparison
 from hubless_service import openapi
-from hubless_service.access.keys import Access
 from hubless_service.http.answers import (
     ChangedAnswers,
     ChangedField,
@@ -47,7 +45,7 @@ _comparing = threading.Lock()
 @version_routes.at("GET", _PATH, "All versions of a collection", VersionsAnswer, *openapi.READ)
 async def list_versions(call: Call, place: ShelfPlace) -> Response:
     """Works for a collection that cannot be served too, and gives the reason."""
-    return send(await _versions(call.engine, place[0], call.access))
+    return send(await _versions(call.engine, place[0]))
 
 
 @version_routes.at(
@@ -63,9 +61,11 @@ async def activate(call: Call, place: ShelfPlace, access: AdminAccess, version: 
     engine, (name, _) = call.engine, place
     await asyncio.to_thread(engine.catalog.rollback, name, version)
     _log.info('collection "%s": version %s was activated, id=%s', name, version, call.trace.request_id)
-    if await engine.serves_current(call.trace, name):  # else the version before is served on, and nobody waits
-        await engine.answers_change(name)
-    return send(await _versions(call.engine, name, access))
+    if await engine.freshness.serves_current(
+        call.trace, name
+    ):  # else the version before is served on, and nobody waits
+        await engine.freshness.answer(name)
+    return send(await _versions(engine, name))
 
 
 @version_routes.at("GET", f"{_PATH}/{{version}}", "One stored version", VersionAnswer, *_PROBLEMS)
@@ -98,8 +98,8 @@ async def get_diff(call: Call, place: ShelfPlace, version: str, url: UrlOf[DiffR
     return send(await asyncio.to_thread(_diff, call.engine.catalog, place[0], version, url.since))
 
 
-async def _versions(engine: SearchService, collection: str, access: Access) -> VersionsAnswer:
-    name, slot = engine.shelf.slot(collection, access)
+async def _versions(engine: SearchService, name: str) -> VersionsAnswer:
+    slot = engine.shelf.known(name)
     found = await asyncio.to_thread(engine.catalog.versions, name)
     return {"versions": [_state(info, slot) for info in found], "collection": name}
 
@@ -178,14 +178,13 @@ def _only(held: hubless.Collection, other: hubless.Collection) -> IdChanges:
 
 def _canaries(catalog: hubless.Catalog, old: hubless.Collection, new: hubless.Collection) -> list[ChangedAnswers]:
     path = catalog.folder(old.name, old.version) / CANARY
-    before, after = old.parts.basis, new.parts.basis
-    alike = old.dim == new.dim and (after is None if before is None else before.same_as(after))
+    alike = old.parts.space.asks_like(new.parts.space)
     if not alike or not path.exists() or not (old.count and new.count):
         return []
     queries = np.ascontiguousarray(read_arrays(path)["queries"], np.float32)
     if not len(queries):
         return []
-    asked = comparison(old.manifest.metric).plain(queries)
+    asked = old.parts.space.plain(queries)
     answers = [opened.query(asked, _CANARY_HITS).ids for opened in (old, new)]
     return [
         {"before": before, "after": after, "kept": len(set(before) & set(after))}

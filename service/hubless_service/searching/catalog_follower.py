@@ -13,7 +13,6 @@ import hubless
 from hubless.deadline import within
 from hubless.errors import (
     BundleError,
-    CollectionNotFound,
     EngineError,
     EngineTimeout,
     EngineUnavailable,
@@ -25,7 +24,8 @@ from hubless.kernels.pools import start_all
 from hubless.search.transaction import WritableCollection, open_with_log
 from hubless.store.catalog import Marks
 from hubless_service.searching.collection_sources import CatalogSource
-from hubless_service.searching.log_follower import LogFollower, catch_up, stamp_of
+from hubless_service.searching.freshness import Freshness
+from hubless_service.searching.log_follower import LogFollower, catch_up
 from hubless_service.searching.room import NoRoom, most_collections
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf, Slot
 from hubless_service.settings import Settings
@@ -44,20 +44,25 @@ _ENGINE_SECONDS = 2.0  # that an engine may take to fetch a vector by its row
 class CatalogFollower:
     """A thread that looks at the catalog and the logs again and again, and puts on the shelf what it finds."""
 
-    def __init__(self, source: CatalogSource, shelf: Shelf, settings: Settings, prepare: Callable[[], object]) -> None:
-        """`prepare` is called in each thread that looks, or opens collections."""
+    def __init__(
+        self,
+        source: CatalogSource,
+        shelf: Shelf,
+        freshness: Freshness,
+        settings: Settings,
+        prepare: Callable[[], object],
+    ) -> None:
+        """`freshness` hears of what was seen. `prepare` is called in each thread that looks, or opens collections."""
         self._source = source
         self._shelf = shelf
+        self._fresh = freshness
         self._seconds = settings.poll_seconds
         self._prepare = prepare
         self._logs = LogFollower(source.written, shelf)
-        self._wanted = threading.Event()  # a look at the catalog
         self._stopping = False
+        self._opening, self._wanted = freshness.opening, freshness.wanted
         self._lock = threading.Lock()  # of the two sets
-        self._opening = set[str]()
-        self._again = set[str]()  # of those, the ones that were to be looked at meanwhile
-        self._told = dict[str, tuple[int, int]]()  # of which version clients had been told when one was looked at
-        self._answered: tuple[int, int] | None = None  # what the last look has seen
+        self._again = set[str]()  # of those that are being opened, the ones that were to be looked at meanwhile
         self._openers = ThreadPoolExecutor(OPENED_TOGETHER, "open", prepare)
         self._marks = dict[str, Marks | None]()  # of the versions that are served, when they were looked at
         self._unsound: dict[str, Exception] = {}  # versions that are served, and whose hashes turned out to be wrong
@@ -78,37 +83,6 @@ class CatalogFollower:
         """Open nothing more, and look no more."""
         self._stopping = True
         self._openers.shutdown(wait=False, cancel_futures=True)
-        self.wake()
-
-    def owes(self, name: str | None) -> bool:
-        """Return True if a client was told of a change that this worker does not serve yet. Costs 3 µs.
-
-        `name` is the collection or alias that is asked for, None for all.
-        """
-        if self._answered != stamp_of(self._source.answered):
-            return True
-        if not self._opening:
-            return False
-        with self._lock:
-            opening = set(self._opening)
-        return any(map(self._is_owed, opening if name is None else opening & {self._shelf.own_name(name)}))
-
-    def _is_owed(self, name: str) -> bool:
-        """Return True if a client was told of the version that is being opened, or if there is no other."""
-        slot = self._shelf.known(name)
-        new = slot.collection is None and slot.failure is None
-        return new or stamp_of(self._source.answered_of(name)) != self._told.get(name, (0, 0))
-
-    def has(self, name: str) -> bool:
-        """Return False if a collection is known to be gone."""
-        try:
-            self._source.current(name)
-        except Exception as error:
-            return not isinstance(error, CollectionNotFound | LookupError)
-        return True
-
-    def wake(self) -> None:
-        """Look at the catalog now, in this worker."""
         self._wanted.set()
 
     def _run(self) -> None:
@@ -119,7 +93,7 @@ class CatalogFollower:
         while not self._stopping:
             if self._shelf.loading and next_look and not self._opening:
                 self._finish_loading()
-            changes = stamp_of(self._source.changes)
+            changes = self._source.changes.stamp()
             if self._wanted.is_set() or changes != seen or monotonic() >= next_look:
                 self._wanted.clear()
                 self._look()
@@ -142,9 +116,9 @@ class CatalogFollower:
 
     def _look(self) -> None:
         """Have opened what is new in the catalog, and serve everything else as it is there."""
-        answered = stamp_of(self._source.answered)  # before anything is read
+        seen = self._source.answered.stamp()  # before anything is read
         self._take_in()
-        self._answered = answered
+        self._fresh.seen = seen
         self._ask_engines()
 
     def _take_in(self) -> None:
@@ -161,7 +135,7 @@ class CatalogFollower:
         self._read_aliases()
         for gone in shelf.keep(names):
             _log.info('collection "%s" is gone', gone)
-            self._told.pop(gone, None)
+            self._fresh.told.pop(gone, None)
             self._marks.pop(gone, None)
         self._room = most_collections() - len(shelf.living()) - len(self._opening)
         for name in names:
@@ -227,7 +201,7 @@ class CatalogFollower:
         slot, version, marks = self._shelf.known(name), None, self._source.marks(name)
         if marks and marks == self._marks.get(name) and slot.failure is None and not self._is_unsound(slot):
             return
-        told = stamp_of(self._source.answered_of(name))  # before the version is read
+        told = self._source.answered_of(name).stamp()  # before the version is read
         try:
             version = self._source.current(name)
             slot = slot._replace(version_ids=self._source.version_ids(name))
@@ -247,12 +221,12 @@ class CatalogFollower:
                 self._have_opened(name, slot)
                 return
         except Exception as error:
-            if not self.has(name):  # deleted since its name was read
+            if not self._fresh.is_there(name):  # deleted since its name was read
                 self._shelf.drop(name)
                 return
             renewed = self._refused(name, slot, version, error)
         self._put(name, slot, renewed._replace(version_ids=slot.version_ids))
-        self._told[name] = told
+        self._fresh.told[name] = told
 
     def _have_opened(self, name: str, slot: Slot) -> None:
         """Have a thread open the current version of a collection."""
@@ -330,7 +304,7 @@ class CatalogFollower:
             except BundleError as error:
                 if self._is_current(collection):
                     self._unsound[collection.version] = error
-                    self.wake()
+                    self._wanted.set()
             except Exception as error:
                 # what the disk refuses to read now says nothing about what is read already
                 _log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)

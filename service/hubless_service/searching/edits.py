@@ -14,7 +14,7 @@ from hubless.search.collection import Collection
 from hubless.search.transaction import Transaction
 from hubless.search.writes import Put, Remove, Write
 from hubless.vectors.arrays import F32
-from hubless.vectors.comparing import OF_TARGETS, comparison
+from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.ids import id_array
 from hubless_service.http.arrow import check_distinct, put_of
 from hubless_service.http.problems import HttpProblem, clip
@@ -36,12 +36,15 @@ def texts_of(wanted: PutPointsRequest) -> dict[int, str]:
     return texts
 
 
-def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[int, F32]) -> WritePlan:
-    """Store targets."""
-    ids = _distinct([point.id for point in wanted.points])
-    vectors = np.zeros((len(ids), collection.manifest.compared_dim), np.float32)
+def plan_put(
+    wanted: PutPointsRequest, ids: list[str | int], collection: Collection, encoded: Mapping[int, F32]
+) -> WritePlan:
+    """Store targets of some ids."""
+    column = _distinct(ids)
+    space = collection.parts.space
+    vectors = np.zeros((len(ids), space.width), np.float32)
     has_vector = np.zeros(len(ids), np.bool_)
-    turned = comparison(collection.manifest.metric).turned
+    turned = space.turned
     for row, point in enumerate(wanted.points):
         if (vector := encoded.get(row, point.vector)) is not None:
             vectors[row] = turned(vector, OF_TARGETS)[0]
@@ -49,7 +52,7 @@ def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[
         elif "vector" not in point.model_fields_set:
             _check_meant(row, point.payload or {}, collection.dim)
     payload = table_of([point.payload or {} for point in wanted.points], collection.parts.payload_schema)
-    return partial(_put, Put(vectors, ids, payload, has_vector), wanted.mode or "upsert")
+    return partial(_put, Put(vectors, column, payload, has_vector), wanted.mode or "upsert")
 
 
 def _check_meant(row: int, payload: Mapping[str, Any], dim: int) -> None:
@@ -81,12 +84,11 @@ def expecting(plan: WritePlan, wanted: str | int, header: str) -> WritePlan:
     return checked
 
 
-def plan_patch(wanted: PatchPointsRequest, collection: Collection) -> WritePlan:
+def plan_patch(wanted: PatchPointsRequest, ids: list[str | int], collection: Collection) -> WritePlan:
     """Change the payload of targets. Raises `InputError` if an id stands twice, or the collection has no payload."""
     if collection.parts.payload_schema is None:
         raise InputError("points", "none, as the collection has no payload", f"{len(wanted.points)} points")
-    ids = _distinct([point.id for point in wanted.points])
-    return partial(_patch, wanted.points, ids)
+    return partial(_patch, wanted.points, _distinct(ids))
 
 
 def plan_delete(wanted: DeletePointsRequest, collection: Collection) -> WritePlan:

@@ -1,7 +1,6 @@
 """Follows the logs of the collections that are served: those with news, and all of them now and then."""
 
 import logging
-from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic, thread_time
 
@@ -33,26 +32,19 @@ class LogFollower:
 
     def look(self) -> bool:
         """Follow what may have more writes. Return whether a newer version is to be looked for."""
-        seen = stamp_of(self._written)
+        seen = self._written.stamp()
         every = monotonic() >= self._next_all
         if seen == self._seen and not every:
             return False
         self._seen = seen  # before the shelf is read: a version that is put on it from now on has this forgotten
         started = thread_time()
-        living = [each for each in self._shelf.living() if every or each.has_news]
+        living = [each for each in self._shelf.living() if every or each.is_behind]
         replaced = [catch_up(each) for each in living]
         if every:
             self._next_all = monotonic() + min(_RESTS * (thread_time() - started), _MOST_SECONDS)
-        if any(each.has_news for each in living):  # it was being written to here, or cannot be followed
+        if any(each.is_behind for each in living):  # it was being written to here, or cannot be followed
             self.forget()
         return any(replaced)
-
-
-def stamp_of(note: Note) -> tuple[int, int]:
-    """Return the stamp of a note; that of none while the system refuses."""
-    with suppress(OSError):
-        return note.stamp()
-    return 0, 0
 
 
 def catch_up(living: WritableCollection, *, wait: bool = False) -> bool:

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
+from operator import attrgetter
 from time import perf_counter
 from typing import Any, NamedTuple, cast
 
@@ -58,6 +59,7 @@ def scroll_targets(
     return stored_targets(collection, rows[:limit], extras), int(rows[limit]) if len(rows) > limit else None
 
 
+_QUERIES, _ASKED = attrgetter("queries"), attrgetter("asked")
 Line = tuple[hubless.Results | Exception, int]
 """The results that a query is among, and its line there; or its error."""
 
@@ -81,10 +83,10 @@ async def search(
     answers: list[FoundHits | None] = [None] * len(queries)
     try:
         for key, places in alike.items():
-            group = [queries[place] for place in places]
+            group = list(map(queries.__getitem__, places))
             futures.append(_submit(trace, queue, collection, key, group, deadline))
         for places, future in zip(alike.values(), futures, strict=True):
-            found = await unless_gone(trace, future)
+            found = future.result() if future.done() else await unless_gone(trace, future)
             for place, hits in zip(places, found, strict=True):
                 answers[place] = hits
     finally:
@@ -135,7 +137,7 @@ def _on_threads(threads: int, answer: Answer, groups: Sequence[QueryGroup]) -> S
 
 def answer_groups(collection: hubless.Collection, groups: Sequence[QueryGroup]) -> list[list[FoundHits] | Exception]:
     """Ask for all groups at once; they agree on how. If one query is wrong, only its own group fails."""
-    queries = [query for group in groups for query in group.queries]
+    queries = list(chain.from_iterable(map(_QUERIES, groups)))
     filter = queries[0].options.get("filter")
     matches = None if filter is None else _matches_of_groups(collection, filter, groups)
     started = perf_counter()
@@ -151,11 +153,8 @@ def answer_groups(collection: hubless.Collection, groups: Sequence[QueryGroup]) 
         group.trace.add("search", seconds - rescoring)
         if rescoring:
             group.trace.add("rescore", rescoring)
-        began = perf_counter()
         after = first + len(group.queries)
-        outcomes.append(_found(collection, group.queries, lines[first:after]))
-        if any(query.extras is not NO_EXTRAS for query in group.queries):
-            group.trace.add("payload", perf_counter() - began)
+        outcomes.append(_found(collection, group, lines[first:after]))
         first = after
     return outcomes
 
@@ -176,7 +175,7 @@ def _ask(
     if isinstance(queries[0].asked, LikeTarget):
         options["ids"] = [query.asked.id for query in queries if isinstance(query.asked, LikeTarget)]
     else:
-        options |= {"vectors": np.concatenate([query.asked for query in queries]), "prepared": True}
+        options |= {"vectors": np.concatenate(list(map(_ASKED, queries))), "prepared": True}
     try:
         return [(collection.query(**options), len(queries))]
     except EngineError as error:  # of no query: it would fail as well for each
@@ -188,12 +187,10 @@ def _ask(
         return [each for part in (queries[:half], queries[half:]) for each in _ask(collection, part, matches)]
 
 
-def _found(
-    collection: hubless.Collection, queries: Sequence[Query], lines: Sequence[Line]
-) -> list[FoundHits] | Exception:
+def _found(collection: hubless.Collection, group: QueryGroup, lines: Sequence[Line]) -> list[FoundHits] | Exception:
     """Return the hits of all queries, or the first error."""
     found = list[FoundHits]()
-    for query, (results, line) in zip(queries, lines, strict=True):
+    for query, (results, line) in zip(group.queries, lines, strict=True):
         if isinstance(results, Exception):
             return results
         count = len(results.ids[line])
@@ -204,10 +201,14 @@ def _found(
         if query.score_threshold is not None:
             # hits come best first, so the first of them reach the threshold
             rows = rows[: np.count_nonzero(results.scores[line][:count] >= np.float64(query.score_threshold))]
+        began = perf_counter()
         try:
             found.append(FoundHits(results, line, len(rows), read_beside(collection, rows, query.extras)))
         except Exception as error:
             return error
+        finally:
+            if query.extras is not NO_EXTRAS:
+                group.trace.add("payload", perf_counter() - began)
     return found
 
 

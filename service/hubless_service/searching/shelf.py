@@ -38,6 +38,18 @@ class Slot(NamedTuple):
         return self.living.current if self.living else None
 
     @property
+    def is_new(self) -> bool:
+        """Return True if no version was served or refused so far."""
+        return self.living is None and self.failure is None
+
+    @property
+    def opened(self) -> hubless.Collection:
+        """The collection that is served. Raises why there is none."""
+        if self.living:
+            return self.living.current
+        raise as_problem(self.failure) if self.failure else HttpProblem("not_ready", "The collection is being loaded.")
+
+    @property
     def state(self) -> str:
         """One of `STATES`: ready as long as a version is served, its engine answers, and its log is whole."""
         if self.collection:  # which is served also if its log is damaged, without writes that were answered
@@ -126,14 +138,6 @@ class Shelf:
         """The slot of a collection; an empty one if it has none."""
         return self.slots.get(name, Slot())
 
-    def is_behind(self, held: hubless.Collection) -> bool:
-        """Return True if another process has answered a write to the collection that it lacks. Costs a few µs."""
-        slot = self.slots.get(held.name)
-        living = slot.living if slot else None
-        if living is None or not (living.error is None or isinstance(living.error, REPLACED)):
-            return False
-        return living.has_after(held.seq)
-
     def served(self) -> list[hubless.Collection]:
         """All collections that are ready."""
         return [collection for slot in self.slots.values() if (collection := slot.collection)]
@@ -150,23 +154,19 @@ class Shelf:
             self._check_loaded()
         return [collection for collection in self.served() if access.sees(collection.name)]
 
-    def collection(self, name: str, access: Access) -> hubless.Collection:
-        """Return a collection that is ready, by its name or an alias of it. Raises why it cannot be served."""
-        _, slot = self.slot(name, access)
-        if slot.living:
-            return slot.living.current
-        if slot.failure:
-            raise as_problem(slot.failure)
-        raise HttpProblem("not_ready", "The collection is being loaded.")
+    def collection(self, name: str) -> hubless.Collection:
+        """Return a collection by its own name. Raises why it cannot be served."""
+        if (slot := self.slots.get(name)) is None:
+            raise self.absent(name)
+        return slot.opened
 
-    def slot(self, name: str, access: Access) -> tuple[str, Slot]:
-        """Return the own name of a collection, by that name or an alias, and its slot. Raises `CollectionNotFound`."""
-        own = self.own_name(name)
-        slot = self.slots.get(own)
-        if slot is None or not access.sees(own):
+    def absent(self, name: str) -> Exception:
+        """Return the error of a request for a collection that is not there, or that it may not see."""
+        try:
             self._check_loaded()
-            raise CollectionNotFound(f'There is no collection "{name}".')
-        return own, slot
+        except HttpProblem as problem:
+            return problem
+        return CollectionNotFound(f'There is no collection "{name}".')
 
     def own_name(self, name: str) -> str:
         """Return the own name of a collection, given that name or an alias."""

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import attrgetter
 from time import perf_counter
 
 from hubless.deadline import within
@@ -34,6 +36,7 @@ _COLLECTIONS, _SHARE_WRITTEN = 16, 4
 _MERGED_AFTER = "5"
 """Seconds. A merge of 50,000 small targets takes about as long; a client that waits longer leaves the server idle."""
 _MERGE_POLL = 0.1
+_DURABLE = attrgetter("durable")
 
 
 @dataclass(eq=False, slots=True)
@@ -139,7 +142,9 @@ class Writer:
         while True:
             with self._lock:
                 waiting = self._waiting[name]
-                tasks = [waiting.popleft() for _ in range(min(len(waiting), _TOGETHER))]
+                tasks = list(islice(waiting, _TOGETHER))
+                for _ in tasks:
+                    waiting.popleft()
                 if not tasks:
                     del self._waiting[name]
                     return
@@ -179,7 +184,7 @@ class Writer:
         if living.log is None:
             raise HttpProblem("storage", "The collection has no folder, so it cannot be written to.")
         answers: list[tuple[QueuedWrite, Json | Exception]] = []
-        durable = any(task.durable for task in tasks)
+        durable = any(map(_DURABLE, tasks))
         with living.log.writing(durable=durable, inside=living.changing) as appender:
             if appender.last != living.current.seq:
                 living.catch_up()

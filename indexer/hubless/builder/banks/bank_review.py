@@ -23,8 +23,6 @@ from hubless.measures.likeness import share_among
 from hubless.search.parts import Parts
 from hubless.store.query_sample import QuerySample
 from hubless.vectors.arrays import F32
-from hubless.vectors.basis import as_compared
-from hubless.vectors.comparing import OF_QUERIES
 from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource, in_memory
 
 
@@ -120,7 +118,7 @@ def sampled_bank(parts: Parts, sample: QuerySample, method: Correction) -> tuple
     A third, about 200 at most, stays out of it, to review it: by clients that are not in the bank.
     """
     metric = parts.manifest.metric
-    vectors = in_memory(as_compared(HeldVectors(sample.vectors, "query sample"), metric, parts.basis, OF_QUERIES))
+    vectors = in_memory(parts.space.compared(HeldVectors(sample.vectors, "query sample")))
     made = live_bank(vectors, parts.source, sample.clients, parts.manifest.provenance.seed)
     clients = [sample.clients[row] for row in made.rows.tolist()]
     bank = asked_by(vectors[made.rows], "query sample", clients)

@@ -36,7 +36,7 @@ from hubless.store.address import storage_address
 from hubless.store.bundle import InputRecord
 from hubless.store.query_sample import holds_sample
 from hubless.vectors.arrays import I64, check_dim, to_arrow
-from hubless.vectors.basis import Basis
+from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Items, Vectors
 from hubless.vectors.ids import Ids, IdTable, write_ids
 from hubless.vectors.npy import split_member
@@ -44,21 +44,24 @@ from hubless.vectors.object_rows import brief
 from hubless.vectors.payload import Payload, PayloadLike, PayloadTypes
 from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
 from hubless.vectors.sources import HeldVectors, VectorSource, in_memory, sample
+from hubless.vectors.space import Space
 
 MOST_STANDING_IN = 1000
 """So many targets at most stand in for queries where there is no bank."""
 
 
 class HeldContents(NamedTuple):
-    """The ids, the payload and the encoder of a version."""
+    """The ids, the payload and the encoder of a version, and what is known of its targets beside that."""
 
     ids: IdTable
     payload: Payload | None
     encoder: Encoder | None
+    columns: TargetColumns = NO_COLUMNS
 
     def fill(self, targets: Targets, occurrence: NDArray[np.integer[Any]] | None) -> Targets:
         """Return targets with their ids, payload and N_10 (2, m). Of more ids than targets the last have no vector."""
         segments = list[Segment]()
+        kept = self.columns.kept(len(self.ids))
         start = 0
         for number, view in enumerate(targets.stored, 1):
             known = view.segment
@@ -75,6 +78,7 @@ class HeldContents(NamedTuple):
                     payload=None if self.payload is None else self.payload.part(start, stop),
                     bare=np.arange(len(known), len(known) + bare),
                     occurrence=counts,
+                    columns=kept[start:stop],
                 )
             )
             start = stop
@@ -148,7 +152,7 @@ class Inputs:
         others = ("payload_schema", "skip_bad_rows", "fit_by")
         return {name: given for name, given in vars(self).items() if name not in others}
 
-    def open(self, metric: str) -> "tuple[BuildVectors, Contents]":
+    def open(self, metric: Metric) -> "tuple[BuildVectors, Contents]":
         """Open all inputs, check them against each other, and leave bad rows out if that is asked for."""
         items = open_targets(
             self.targets, self.ids, self.payload, self.payload_schema, metric=metric, skip_bad_rows=self.skip_bad_rows
@@ -184,6 +188,7 @@ class Inputs:
         return (
             BuildVectors(
                 **vectors,
+                space=Space(metric, dim),
                 columns=columns,
                 groups=groups,
                 bank_given=self.query_bank is not None,
@@ -284,6 +289,7 @@ class BuildVectors:
     `clicks` of the queries `clicked` (m, d) choose the prior, or that there is none.
     """
 
+    space: Space
     targets: VectorSource
     query_bank: VectorSource
     target_bank: VectorSource | None = None
@@ -292,7 +298,6 @@ class BuildVectors:
     clicks: Clicks | None = None
     columns: TargetColumns = NO_COLUMNS
     groups: Names | None = None
-    basis: Basis | None = None
     records: dict[str, InputRecord] = field(default_factory=dict)
     bank_given: bool = True
     relevant: list[I64 | None] | None = None

@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from hubless.builder.executors import SHARED
-from hubless.builder.inputs.bases import fit_basis
+from hubless.builder.inputs.bases import fit_space
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.inputs.codes import warn_of_codes
 from hubless.builder.inputs.file_records import files_record
@@ -20,14 +20,14 @@ from hubless.kernels import sharding
 from hubless.store.bundle import InputRecord
 from hubless.vectors.arrays import F32
 from hubless.vectors.bad_rows import with_count
-from hubless.vectors.basis import Basis
-from hubless.vectors.comparing import OF_TARGETS, ComparedSide, comparison, side_of
-from hubless.vectors.sources import ArrayVectors, HeldVectors, SharedVectors, VectorSource, block_rows, under_metric
+from hubless.vectors.comparing import OF_TARGETS, ComparedSide, Metric, comparison, side_of
+from hubless.vectors.sources import ArrayVectors, HeldVectors, SharedVectors, VectorSource, block_rows
+from hubless.vectors.space import Space
 
 
 def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None) -> BuildVectors:
     """Read all vectors, each input once. Temporary files go to the disk of `folder`."""
-    basis = fit_basis(recipe, given.targets, given.query_bank, given.target_bank)
+    space = fit_space(recipe, given.targets, given.query_bank, given.target_bank)
     read: dict[str, Any] = {}
     records: dict[str, InputRecord] = {}
     for name in ("targets", "query_bank", "target_bank", "live_queries", "clicked"):
@@ -35,42 +35,37 @@ def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None
             # a bank is kept in the state of most corrections, so there is memory for it
             held = name == "query_bank"
             files = given.files.get(name)
-            read[name], records[name] = read_source(
-                source, recipe.metric, side_of(name), folder, held=held, files=files, basis=basis
-            )
+            read[name], records[name] = read_source(source, space, side_of(name), folder, held=held, files=files)
     if not given.bank_given:
         records.pop("query_bank")
     records.pop("clicked", None)  # of clicks, which have a record of their own, or of the bank
-    return replace(given, **read, basis=basis, records={**records, **given.records})
+    return replace(given, **read, space=space, records={**records, **given.records})
 
 
 def read_source(
     source: VectorSource,
-    metric: str,
+    space: Space,
     side: ComparedSide,
     folder: Path | None,
     *,
     held: bool,
     files: Sequence[Path] | None = None,
-    basis: Basis | None = None,
 ) -> tuple[VectorSource, InputRecord]:
     """Read one source as `read_vectors` does: its rows as they are compared, and its record."""
     count, dim = source.shape
-    if basis is not None and dim == basis.kept:  # reduced already
-        basis = None
+    read = space.compared(source, side)
     digest = hashlib.sha256()
-    made = comparison(metric)
-    checked = _checked(source, metric, digest.update if files is None else None, side)
-    rows = (each if basis is None else basis.reduced(each) for _, each in checked)
-    read: VectorSource
-    if basis is None and _is_at_hand(source):
+    rows = (each for _, each in _checked(source, space, digest.update if files is None else None, side))
+    made = comparison(space.metric)
+    if _is_at_hand(source) and not space.check(dim, source.name):
         for _ in rows:
             pass
-        read = under_metric(source, metric, side) if made.lifted or not made.takes_zero else source
+        if made.takes_zero and not made.lifted:  # they are as they were
+            read = source
     elif held and not sharding.current():
         read = HeldVectors(np.concatenate(list(rows)), source.name)
     else:
-        read = in_file(rows, (count, made.width(dim) if basis is None else basis.kept), folder, source.name)
+        read = in_file(rows, read.shape, folder, source.name)
     if files is not None:
         return read, files_record(files)
     return read, InputRecord(name=source.name, size=4 * count * dim, sha256=digest.hexdigest())
@@ -81,18 +76,19 @@ def _is_at_hand(source: VectorSource) -> bool:
     return isinstance(source, ArrayVectors) and source.in_memory and not sharding.current()
 
 
-def checked_blocks(source: VectorSource, metric: str) -> Iterator[F32]:
+def checked_blocks(source: VectorSource, metric: Metric) -> Iterator[F32]:
     """Yield the rows of a source as given, block by block, once they are checked under a metric.
 
     An error about a row says how many are like it.
     """
-    yield from (given for given, _ in _checked(source, metric, None))
+    space = Space(metric, source.shape[1])
+    yield from (given for given, _ in _checked(source, space, None))
 
 
 def _checked(
-    source: VectorSource, metric: str, told: Callable[[memoryview], object] | None, side: ComparedSide = OF_TARGETS
+    source: VectorSource, space: Space, told: Callable[[memoryview], object] | None, side: ComparedSide = OF_TARGETS
 ) -> Iterator[tuple[F32, F32]]:
-    """Yield all rows as given, and under the metric."""
+    """Yield all rows as given, and as they are compared."""
     start = 0
     try:
         for block in source.blocks(block_rows(source.shape[1])):
@@ -100,10 +96,10 @@ def _checked(
                 warn_of_codes(block, source.name)
             if told is not None:
                 told(block.data)
-            yield block, comparison(metric).compared(block, source.name, start, side)
+            yield block, space.compared_rows(block, source.name, start, side)
             start += len(block)
     except InputError as error:
-        raise with_count(error, source, metric) from error
+        raise with_count(error, source, space.metric) from error
 
 
 def in_file(rows: Iterable[F32], shape: tuple[int, int], folder: Path | None, name: str) -> VectorSource:

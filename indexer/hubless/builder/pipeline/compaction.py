@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.builder.pipeline.carry import NextTargets, carry_over, with_vector_first
-from hubless.builder.pipeline.flush import WASTED, one_segment
+from hubless.builder.pipeline.flush import WASTED
+from hubless.builder.pipeline.next_version import KEEP, next_version, with_vector_first
 from hubless.builder.pipeline.publishing import Draft
 from hubless.builder.pipeline.written_files import write_segments
 from hubless.builder.recipe import recipe_of
@@ -17,6 +17,7 @@ from hubless.knn.augment import augmented_dim
 from hubless.knn.flat import FLAT_KIND
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import SegmentView
+from hubless.search.segments.targets import UNWRITTEN
 from hubless.search.transaction import changed_parts
 from hubless.vectors.arrays import I64
 
@@ -68,47 +69,42 @@ class Trained:
     @classmethod
     def of(cls, before: Parts, draft: Draft) -> "Trained":
         """Train the index of a collection anew, and write its segments."""
-        made = carry_over(NextTargets.of(before), draft)
+        made = next_version(before, KEEP, draft)
         stamps = before.targets.stamped(np.concatenate(with_vector_first(before, np.arange(len(before.targets)))))
         return cls(before, replace(made, targets=write_segments(made.targets, draft.staged, before.seq)), stamps)
 
     def caught_up(self, now: Parts) -> Parts | None:
         """Return the collection as it is now, with this index of what stood in it then.
 
-        None if it did not grow from that: another fit or another order became current, or an older version.
+        None if it did not grow from that: another fit or another order became current, or another version.
         """
         before, made = self.before, self.parts.manifest
         if (now.manifest.fit, now.manifest.built) != (before.manifest.fit, before.manifest.built):
             return None
-        if now.seq < before.seq:  # activated meanwhile: the log would put again what the index has, behind it
+        stamps = now.targets.stamped(np.arange(len(now.targets)))
+        found = _places(stamps, self.stamps)
+        later = [tuple(stamp) for stamp in stamps[:, found < 0].T.tolist()]
+        # activated meanwhile: the log would put again what the index has, or it has a target that went before
+        if now.seq < before.seq or any(stamp < (before.seq, UNWRITTEN) for stamp in later):
             return None
-        gone, later = self._since(now)
+        gone = np.setdiff1d(np.arange(self.stamps.shape[1]), found)
         start = 0
         views = list[SegmentView]()
         for view in self.parts.targets.stored:
             stop = start + len(view.segment)
             views.append(SegmentView(view.segment, gone[(gone >= start) & (gone < stop)] - start))
             start = stop
-        targets = now.targets.of_views([*views, *later])
-        new = {name: getattr(made, name) for name in ("index", "measured", "dims", "built", "provenance")}
-        known = now.manifest.model_copy(update={**new, "grown": sum(map(len, later))})
-        found = replace(now, manifest=known, targets=targets, prepared=self.parts.prepared, canary=self.parts.canary)
-        return found if targets.is_as_built else changed_parts(found, targets, now.seq)
-
-    def _since(self, now: Parts) -> tuple[I64, list[SegmentView]]:
-        """Return which of its rows are gone since it was begun, and what came."""
-        found = _places(now.targets.stamped(np.arange(len(now.targets))), self.stamps)
-        later = list[SegmentView]()
         start = 0
         for view in now.targets.stored:
-            new = found[start : start + len(view)] < 0
+            there = found[start : start + len(view)] >= 0
             start += len(view)
-            if new.all() and len(view):
-                later.append(view)
-            elif new.any():
-                came = SegmentView(view.segment, np.setdiff1d(np.arange(len(view.segment)), view.left[new]))
-                later.append(SegmentView(one_segment(now.targets, [came])))
-        return np.setdiff1d(np.arange(self.stamps.shape[1]), found), later
+            if not there.all():
+                views.append(view.without(view.left[there]))
+        targets = now.targets.of_views(views)
+        new = {name: getattr(made, name) for name in ("index", "measured", "built")}
+        parts = now.saying(**new, grown=len(later))
+        parts = replace(parts, targets=targets, prepared=self.parts.prepared, canary=self.parts.canary)
+        return parts if targets.is_as_built else changed_parts(parts, targets, now.seq)
 
 
 def _places(stamps: I64, known: I64) -> I64:

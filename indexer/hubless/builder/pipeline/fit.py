@@ -14,7 +14,7 @@ from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors, HeldContents
 from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
 from hubless.builder.pipeline.held_back import naming_held_back
-from hubless.builder.pipeline.manifests import new_manifest
+from hubless.builder.pipeline.manifests import new_manifest, provenance
 from hubless.builder.pipeline.publishing import Workbench
 from hubless.builder.pipeline.survey import (
     K_OCCURRENCE,
@@ -64,38 +64,44 @@ from hubless.vectors.sources import VectorSource, in_memory, sample
 _log = logging.getLogger("hubless.banks")
 
 
-def fit_version(
-    vectors: BuildVectors,
-    held: HeldContents,
-    bench: Workbench,
-    *,
-    bank_of_targets: bool = False,
-    strength: DecidedStrength | None = None,
-    judges: LabelledPairs | None = None,
-    hold_back: bool = False,
-) -> Parts:
-    """Check the banks, measure the correction, fit it on all of the bank, compute offsets and build the index.
+@dataclass(frozen=True, kw_only=True)
+class New:
+    """A correction to be fitted on vectors, of a bank and of targets, and what else is known of it.
 
     `held` are the ids and the payload of the targets, then of those that have no vector.
-
-    Hubness is measured with half of the bank, by a fit on others. That fit is then dropped: the offsets of the version
-    are fitted on all of the bank. The logger `hubless.banks` warns of what is noticed. A part of the queries with
-    labels is left out of the bank: these calibrate the model of confidence, and say whether the correction does harm.
     `strength`: that of the version, if something else decided it than what a fit knows.
     `judges`: labelled queries that say so instead.
     `hold_back`: offsets that stand alone are held back, as people who may be against others have put queries into the
     bank.
     """
+
+    vectors: BuildVectors
+    held: HeldContents
+    bank_of_targets: bool = False
+    strength: DecidedStrength | None = None
+    judges: LabelledPairs | None = None
+    hold_back: bool = False
+
+
+def fit_version(new: New, bench: Workbench) -> Parts:
+    """Check the banks, measure the correction, fit it on all of the bank, compute offsets and build the index.
+
+    Hubness is measured with half of the bank, by a fit on others. That fit is then dropped: the offsets of the version
+    are fitted on all of the bank. The logger `hubless.banks` warns of what is noticed. A part of the queries with
+    labels is left out of the bank: these calibrate the model of confidence, and say whether the correction does harm.
+    """
+    vectors, held, strength = new.vectors, new.held, new.strength
     recipe = bench.recipe
     check_near(vectors.targets, recipe.metric)
     vectors = vectors.thinned(recipe.seed, fresh=strength is None)
     vectors, clicked = chosen_by_clicks(vectors, recipe)
     strength = strength if clicked is None else DecidedStrength(value=float(clicked.chosen != RAW), by="clicks")
     given = recipe.correction == GIVEN
-    bank, pairs, record, notes = _bank(vectors, recipe, bank_of_targets=bank_of_targets)
+    bank, pairs, record, notes = _bank(vectors, recipe, bank_of_targets=new.bank_of_targets)
     _check_live(vectors, recipe.metric)
-    fitted = _fitted(vectors, bank, bench, hold_back=hold_back)
+    fitted = _fitted(vectors, bank, bench, hold_back=new.hold_back)
     placed, corrected = fitted.placed, fitted.corrected
+    held = held._replace(columns=vectors.columns)
     stored = held.fill(placed.targets, placed.occurrence if vectors.bank_given else None)
     ranker = Ranker(stored, corrected.query_time)
     chosen = _strength(vectors.live_queries, ranker, bench.steps)
@@ -103,7 +109,7 @@ def fit_version(
     strength = strength or first_strength(chosen, vectors.targets, by_lengths)
     cut = None
     if vectors.bank_given:
-        strength = judged_by(strength, ranker, judges or pairs, fitted.found)
+        strength = judged_by(strength, ranker, new.judges or pairs, fitted.found)
         bench.steps.step("fitting the model of confidence")
         cut = confidence_of(ranker, bank, pairs, strength.value, vectors.calibrated)
     notes = [*vectors.notes, *notes, *(_notes_of_given(vectors, recipe.metric) if given else [])]
@@ -111,10 +117,8 @@ def fit_version(
     record, told = naming_held_back(record, held.ids.array, fitted.found.held)
     manifest = new_manifest(
         stored,
-        vectors.basis,
-        metric=recipe.metric,
-        seed=recipe.seed,
-        inputs=vectors.records,
+        vectors.space,
+        provenance=provenance(vectors.records, recipe.seed),
         correction=CorrectionRecord(
             name=recipe.correction, parameters=dict(recipe.parameters), details=corrected.correction.details
         ),
@@ -130,6 +134,7 @@ def fit_version(
     )
     return Parts(
         manifest=manifest,
+        space=vectors.space,
         targets=stored,
         encoder=held.encoder,
         prepared=lambda: corrected.query_time,
@@ -137,7 +142,6 @@ def fit_version(
         correction=lambda: corrected.correction,
         canary=lambda: placed.canary,
         confidence=cut,
-        basis=vectors.basis,
     )
 
 
@@ -200,9 +204,9 @@ class PlacedTargets:
 
     targets: Targets
     index: IndexRecord
-    measured: Measured
+    measured: Measured | None
     canary: Canary
-    occurrence: NDArray[np.uint16]
+    occurrence: NDArray[np.uint16] | None
 
 
 def index_version(

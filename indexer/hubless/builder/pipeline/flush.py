@@ -80,6 +80,7 @@ def one_segment(targets: Targets, views: Iterable[SegmentView]) -> Segment:
         payload=None if part.payload is None else Payload(part.payload.table().unify_dictionaries().combine_chunks()),
         bare=np.flatnonzero(~part.have_vectors(rows)),
         occurrence=part.occurrence(),
+        columns=part.columns(rows),
         stamps=part.stamped(rows),
     )
 
@@ -89,12 +90,11 @@ def as_flushed(parts: Parts) -> Parts:
     known = parts.manifest
     targets = flushed(parts.targets, known.index.shard_targets)
     came = {name: min(len(targets), getattr(known, name) + parts.added) for name in ("frozen", "grown")}
-    return replace(parts, targets=targets, manifest=known.model_copy(update=came))
+    return replace(parts.saying(**came), targets=targets)
 
 
 def as_copied(parts: Parts) -> Parts:
     """Return a collection of which all is new, so that it can become another one."""
     views = [replace(view, segment=replace(view.segment, name="")) for view in parts.targets.views]
-    new = dict.fromkeys(("version", "fit", "built"), UNSAVED)
-    known = parts.manifest.model_copy(update={**new, "files": {}, "job": None})
-    return replace(parts, targets=replace(parts.targets, views=tuple(views)), manifest=known, folder=None, seq=0)
+    made = parts.saying(**dict.fromkeys(("version", "fit", "built"), UNSAVED), files={}, job=None)
+    return replace(made, targets=replace(parts.targets, views=tuple(views)), folder=None, seq=0)

@@ -29,8 +29,7 @@ from hubless.store.bundle import (
     Provenance,
     SegmentRecord,
 )
-from hubless.vectors.basis import Basis
-from hubless.vectors.comparing import Metric, comparison
+from hubless.vectors.space import Space
 
 UNNAMED, UNSAVED = "index", "unsaved"
 """The collection, and the version, of what is in memory only."""
@@ -38,17 +37,15 @@ UNNAMED, UNSAVED = "index", "unsaved"
 
 def new_manifest(
     targets: Targets,
-    basis: Basis | None,
+    space: Space,
     *,
-    metric: Metric,
     correction: CorrectionRecord,
     index: IndexRecord,
     **more: Any,
 ) -> Manifest:
     """Return the manifest of targets and a fit that no version has; the rest is for `described` to say."""
-    inputs, seed = more.pop("inputs", {}), more.pop("seed")
     return Manifest(
-        **{"dims": stored_dims(targets, basis), "measured": None, **more},
+        **{"measured": None, **more},
         format_version=FORMAT_VERSION,
         collection=UNNAMED,
         version=UNSAVED,
@@ -56,30 +53,31 @@ def new_manifest(
         built=UNSAVED,
         created="",
         count=len(targets),
-        dim=targets.dim - comparison(metric).lifted if basis is None else basis.dim,
+        dim=space.dim,
         id_type="int64",
         payload_columns=[],
         encoder=None,
-        metric=metric,
+        metric=space.metric,
         correction=correction,
         index=index,
-        provenance=provenance(inputs, seed, correction.name),
         segments=[SegmentRecord(name=UNSAVED, index=index.type, count=len(targets))],
         files={},
     )
 
 
-def stored_dims(targets: Targets, basis: Basis | None) -> int | None:
+def _dims(parts: Parts) -> int | None:
     """Return the dimensions of stored vectors, or of an index beside whole ones, if they are fewer than given."""
-    index = targets.first.index
+    index = parts.targets.first.index
     if isinstance(index, FaissIndex) and index.whole is not None:
-        return index.whole.basis.kept
-    return None if basis is None else basis.kept
+        return int(index.whole.directions.shape[1])
+    if parts.space.directions is not None:
+        return parts.space.stored_dim
+    return parts.manifest.dims if parts.manifest.keep_full else None  # asked for, and no vectors yet
 
 
-def provenance(inputs: Mapping[str, InputRecord], seed: int, correction: str) -> Provenance:
-    """Return the origin of a version that is made now."""
-    return Provenance(inputs=dict(inputs), seed=seed, versions=_versions(correction))
+def provenance(inputs: Mapping[str, InputRecord], seed: int) -> Provenance:
+    """Return the origin of a version, but for the packages that make it."""
+    return Provenance(inputs=dict(inputs), seed=seed, versions={})
 
 
 @cache
@@ -90,8 +88,8 @@ def _versions(correction: str) -> dict[str, str]:
     return own | ({brought_by: version} if version else {})
 
 
-def described(parts: Parts, name: str, version: str, **more: Any) -> Manifest:
-    """Return the manifest of parts that become a version of a collection, but for its files, with `more` fields."""
+def described(parts: Parts, name: str, version: str) -> Manifest:
+    """Return the manifest of parts that become a version of a collection, but for its files."""
     known = parts.manifest
     fields: dict[str, Any] = {}
     if known.fit == UNSAVED:
@@ -104,13 +102,15 @@ def described(parts: Parts, name: str, version: str, **more: Any) -> Manifest:
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "built": version if known.built == UNSAVED else known.built,
         "count": len(parts.targets),
+        "dims": _dims(parts),
         "vectorless": sum(view.vectorless for view in parts.targets.views),
         "id_type": parts.ids.type,
         "payload_columns": [] if schema is None else schema.names,
         "segments": [_record(view, known.index.type, version) for view in parts.targets.stored],
         "log_seq": parts.seq,
+        "provenance": known.provenance.model_copy(update={"versions": _versions(known.correction.name)}),
     }
-    return known.model_copy(update=fields | more)
+    return known.model_copy(update=fields)
 
 
 def other_numbers(parts: Parts, *, encoder: Encoder | None = None, model: Cut | None = None, **more: Any) -> Parts:
@@ -120,8 +120,8 @@ def other_numbers(parts: Parts, *, encoder: Encoder | None = None, model: Cut | 
     """
     if model is not None:
         more["confidence"] = confidence_record(model)
-    known = parts.manifest.model_copy(update={**more, "fit": UNSAVED})
-    return replace(parts, manifest=known, encoder=encoder or parts.encoder, confidence=model or parts.confidence)
+    made = parts.saying(**more, fit=UNSAVED)
+    return replace(made, encoder=encoder or parts.encoder, confidence=model or parts.confidence)
 
 
 def confidence_record(model: Cut | None) -> ConfidenceRecord | None:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from hubless.builder.executors import executing
 from hubless.builder.indexing import IndexOrder, IndexResult, build_index
-from hubless.builder.inputs.bases import fit_index_basis
+from hubless.builder.inputs.bases import index_directions
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.engines import InEngine, prune, reserved, tell_engine
 from hubless.builder.pipeline.manifests import UNSAVED, described
@@ -69,7 +68,7 @@ class Workbench:
         return self._indexed(order, None)
 
     def _indexed(self, order: IndexOrder, place: Callable[[int], Path] | None) -> IndexResult:
-        return build_index(order, place, self.steps, fit_index_basis(self.recipe, order.targets, order.bank))
+        return build_index(order, place, self.steps, index_directions(self.recipe, order.targets, order.bank))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,14 +91,14 @@ class Draft(Workbench):
         staged = self.staged
         return self._indexed(order, lambda number: staged.made(SEGMENTS, segment_name(staged.version, number)))
 
-    def publish(self, parts: Parts, then: Callable[[], object] | None = None, **more: Any) -> Manifest:
+    def publish(self, parts: Parts, then: Callable[[], object] | None = None) -> Manifest:
         """Write what has no name yet, make the version current, do what is to be done then, and tell its engine.
 
-        `more` are fields of the manifest. Raises `PreconditionFailed` if another version became current since the one
-        that the parts were made from, which their manifest names.
+        Raises `PreconditionFailed` if another version became current since the one that the parts were made from,
+        which their manifest names.
         """
         over = parts.manifest.version
-        written = self._written(parts, more)
+        written = self._written(parts)
         self.executor.close()  # its files go
         made = self.staged.publish(written, None if over == UNSAVED else over)
         if then is not None:
@@ -108,11 +107,11 @@ class Draft(Workbench):
             tell_engine(made)
         return made
 
-    def _written(self, parts: Parts, more: dict[str, Any]) -> Manifest:
+    def _written(self, parts: Parts) -> Manifest:
         """Write the files of parts that no version has yet, and return the manifest."""
         known, staged, folder = parts.manifest, self.staged, self.folder
         parts = replace(parts, targets=write_segments(parts.targets, staged, parts.seq))
-        made = described(parts, staged.home.name, staged.version, **more)
+        made = described(parts, staged.home.name, staged.version)
         write_gone(folder, parts.targets.stored)
         if known.fit == UNSAVED:
             write_fit(staged.made(FITS, made.fit), parts)

@@ -13,7 +13,7 @@ from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.inputs.clicks import ClicksLike, open_clicks
 from hubless.builder.inputs.given_columns import check_groups
 from hubless.builder.inputs.readings import read_source
-from hubless.builder.pipeline.carry import TARGETS, NextTargets
+from hubless.builder.pipeline.next_version import NextTargets
 from hubless.builder.recipe import Recipe
 from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.centred import CentredCorrection
@@ -27,11 +27,11 @@ from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.search.parts import Parts
 from hubless.search.segments.role_columns import columns_of
 from hubless.store.bundle import Played, Roles
-from hubless.vectors.arrays import F32, F64, I64, check_dim
-from hubless.vectors.basis import Basis, as_compared
-from hubless.vectors.comparing import OF_QUERIES, comparison, side_of
+from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.comparing import side_of
 from hubless.vectors.files import Items
 from hubless.vectors.sources import HeldVectors, VectorSource
+from hubless.vectors.space import Space
 
 _FEWEST = 2
 """Of a bank of one query nothing can be told."""
@@ -42,7 +42,7 @@ def refit_vectors(
     targets: VectorSource,
     bank: BankRows,
     recipe: Recipe,
-    basis: Basis | None,
+    space: Space,
     folder: Path,
     *,
     others: Mapping[str, VectorSource] | None = None,
@@ -61,31 +61,27 @@ def refit_vectors(
     if clicks is not None:
         known = KnownItems(count, rows.ids.slice(0, count))
         sources["clicked"], more["clicks"] = open_clicks(clicks, clicked, known)
-    dim = targets.shape[1] - comparison(recipe.metric).lifted
     records = dict(rows.parts.manifest.provenance.inputs) if rows.before else {}
     for name, source in sources.items():
-        compared = name == "query_bank" and bank.compared
-        if basis is None and not compared:
-            check_dim(source.shape[1], dim, source.name, targets.name)
-        metric = comparison(recipe.metric).of_compared if compared else recipe.metric
+        given = space.of_compared if name == "query_bank" and bank.compared else space
         held = name in ("query_bank", "clicked")
-        more[name], record = read_source(source, metric, side_of(name), folder, held=held, basis=basis)
+        more[name], record = read_source(source, given, side_of(name), folder, held=held)
         if name == "query_bank":
             records[name] = record
     more["query_bank"] = bank.asked(more["query_bank"])
-    columns = columns_of(roles, rows.known_payload, count, _kept_columns(rows, targets, roles))
+    columns = columns_of(roles, rows.known_payload, _kept_columns(rows, targets, roles))
     if bank.groups is not None:
         check_groups(columns, bank.groups)
     before = rows.before
     kept = before is not None and before.manifest.correction.name == recipe.correction
     return BuildVectors(
+        space=space,
         targets=targets,
         columns=columns,
         counts=bank.counts,
         groups=bank.groups,
         # the calibration stays with the correction
         calibrated=before.confidence if before and kept else None,
-        basis=basis,
         records=records,
         **more,
     )
@@ -124,9 +120,7 @@ def refit_bank(
         found.append(_fitted_rows(parts, column))
     if items is not None:
         given = BankRows.of(items, column)
-        if parts.basis is None:
-            check_dim(given.queries.shape[1], made.dim, QUERY_BANK, TARGETS)
-        queries = as_compared(given.queries, made.metric, parts.basis, OF_QUERIES)
+        queries = parts.space.compared(given.queries)
         found.append(replace(given, queries=queries, clients=clients or given.clients, compared=True))
     if not found:
         raise InputError(QUERY_BANK, "queries, as the collection has none yet", "none")
@@ -156,15 +150,17 @@ def lasting_roles(before: Roles, fit_by: str | None, *, clicks: bool) -> Roles:
 
     New `clicks` take the place of the prior.
     """
-    found = {PRIOR.parameter: None if clicks else before.get(PRIOR.parameter), FIT_BY.parameter: fit_by}
-    return {name: Played(each) if isinstance(each, str) else each for name, each in found.items() if each}
+    lasting = {} if clicks else {name: each for name, each in before.items() if name == PRIOR.parameter}
+    return lasting if fit_by is None else {**lasting, FIT_BY.parameter: Played(fit_by)}
 
 
 def _kept_columns(rows: NextTargets, targets: VectorSource, roles: Roles) -> TargetColumns:
     """Return what is kept of the targets (n, d) apart from their payload."""
-    record = None if rows.before is None else rows.before.manifest.target_prior
-    if PRIOR.parameter not in roles or record is None or record.column is not None:
-        return NO_COLUMNS
+    known = NO_COLUMNS if rows.before is None else rows.before.targets.columns(rows.kept)
+    if all(played.column is not None or name in known.by_role for name, played in roles.items()):
+        return known
+    record = rows.parts.manifest.target_prior
+    assert record is not None  # noqa: S101
     offsets = rows.parts.targets.offsets(rows.kept)
     prior = prior_of_offsets(rows.parts.correction(), targets, offsets, record.median)
     return NO_COLUMNS.beside(PRIOR, TargetColumn(prior.clip(record.smallest, record.largest), record.median))

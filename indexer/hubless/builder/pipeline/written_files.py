@@ -37,12 +37,15 @@ def write_segment(folder: Path, segment: Segment) -> None:
         if not (folder / bundle.INDEX).exists():
             write_whole(index.index, folder / bundle.INDEX)
         if index.whole is not None:
-            arrays[bundle.BASIS] = index.whole.basis.directions
+            arrays[bundle.BASIS] = index.whole.directions
             if not (folder / bundle.FULL).exists():
                 kept_full(index.whole.full, index.kind.precision, folder)
     for name, array in arrays.items():
         if array is not None:
             write_array(folder / name, array)
+    if segment.columns.by_role:
+        known = {name: column.values for name, column in segment.columns.by_role.items()}
+        np.savez(folder / bundle.COLUMNS, allow_pickle=False, **known)
     if not (folder / bundle.IDS).exists():
         write_ids(segment.ids.array, folder / bundle.IDS)
     if segment.payload is not None and not (folder / bundle.PAYLOAD).exists():
@@ -96,8 +99,7 @@ def write_fit(folder: Path, parts: Parts) -> None:
     np.savez(folder / bundle.CORRECTION, allow_pickle=False, **parts.correction().state())
     if parts.confidence is not None:
         np.savez(folder / bundle.CONFIDENCE, allow_pickle=False, **parts.confidence.state())
-    directions = None if parts.basis is None else parts.basis.directions
-    for name, array in ((bundle.BANK_SAMPLE, parts.bank_sample), (bundle.BASIS, directions)):
+    for name, array in ((bundle.BANK_SAMPLE, parts.bank_sample), (bundle.BASIS, parts.space.directions)):
         if array is not None:
             write_array(folder / name, array)
     if parts.encoder is not None:

@@ -21,7 +21,6 @@ from hubless.measures.confidence.level import DEPTH
 from hubless.search.bitmap import Bitmap
 from hubless.store.bundle import reading
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.basis import Basis
 from hubless.vectors.npy import read_header
 from hubless.vectors.sources import ArrayRows, TakenVectors, VectorSource
 
@@ -79,7 +78,7 @@ class WholeVectors:
 
     full: VectorSource
     offsets: F32
-    basis: Basis
+    directions: F32
     candidates: int = CANDIDATES
 
     def wanted(self, k: int) -> int:
@@ -88,13 +87,13 @@ class WholeVectors:
 
     def reduced(self, augmented: F32) -> F32:
         """Return augmented queries (m, d') as the index is asked."""
-        dim, kept = self.basis.dim, self.basis.kept
-        reduced = folded_queries(augmented[:, :dim] @ self.basis.directions, 0.0)
+        dim, kept = self.directions.shape
+        reduced = folded_queries(augmented[:, :dim] @ self.directions, 0.0)
         reduced[:, kept : kept + 2] = augmented[:, dim, np.newaxis]
         return reduced
 
     def scores(self, augmented: F32, rows: I64) -> F32:
-        dim = self.basis.dim
+        dim = len(self.directions)
         found = np.empty(rows.shape, np.float32)
         queries = augmented[:, :dim, np.newaxis]
         for start in range(0, len(rows), _TOGETHER):

@@ -12,8 +12,8 @@ from hubless.errors import InputError, names_of
 from hubless.store.bundle import Roles
 
 
-def columns_of(roles: Roles, payload: pa.Table | None, count: int, kept: TargetColumns = NO_COLUMNS) -> TargetColumns:
-    """Return the columns of n targets: of their payload (n rows), or those that are `kept` apart from it.
+def columns_of(roles: Roles, payload: pa.Table | None, kept: TargetColumns = NO_COLUMNS) -> TargetColumns:
+    """Return the columns of n targets: of their payload (n rows), or those that are `kept` apart from it, if any are.
 
     Raises `InputError` naming a payload column that is not there or of another type, or if it says of none and there
     is no usual number.
@@ -21,11 +21,9 @@ def columns_of(roles: Roles, payload: pa.Table | None, count: int, kept: TargetC
     found = NO_COLUMNS
     for name, (column, usual) in roles.items():
         role = TARGET_ROLES[name]
-        known = kept.of(role)
-        if column is not None:
-            values = in_payload(role, payload, column)
-        else:
-            values = role.unknown(count) if known is None else known.values
+        if column is None and name not in kept.by_role:
+            continue
+        values = kept.by_role[name].values if column is None else in_payload(role, payload, column)
         if role.above is not None and usual is None and np.isnan(values).all():
             raise InputError(f"{role.name} (payload column {column})", "a number of some target", "none")
         found = found.beside(role, TargetColumn(values, usual, column))

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
 from hubless.kernels.forks import cached_property
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import VectorIndex
@@ -45,7 +46,8 @@ class Segment:
 
     `name` is that of its folder, empty in memory. `stamps` (2, s) say which write put each row, and in which row of it;
     without them the segment was built with all writes up to `seq`, and its rows count from `first`. `occurrence` is
-    N_10 (2, s) of the build, raw and corrected; None for rows that came later.
+    N_10 (2, s) of the build, raw and corrected; None for rows that came later. `columns` are kept of what no payload
+    column says.
     """
 
     index: VectorIndex
@@ -54,6 +56,7 @@ class Segment:
     payload: Payload | None = None
     bare: I64 = field(default_factory=lambda: NO_ROWS)
     occurrence: NDArray[np.integer[Any]] | None = None
+    columns: TargetColumns = NO_COLUMNS
     stamps: I64 | None = None
     seq: int = 0
     first: int = 0

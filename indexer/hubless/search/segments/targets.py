@@ -9,6 +9,7 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.corrections.target_columns import TargetColumn, TargetColumns
 from hubless.kernels.forks import cached_property
 from hubless.kernels.reductions import merged
 from hubless.knn.base import Found
@@ -23,7 +24,8 @@ from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
 from hubless.search.segments.order import Ordered
 from hubless.search.segments.segment import NO_ROWS, Segment, SegmentView, payload_of
 from hubless.search.segments.stored import StoredSegments
-from hubless.vectors.arrays import F32, I64, Flags
+from hubless.store.durable import now
+from hubless.vectors.arrays import F32, F64, I64, Flags
 from hubless.vectors.payload import Masks, Payload
 
 UNWRITTEN = 2**32
@@ -260,6 +262,12 @@ class Targets:
             start += len(view)
         return found
 
+    def columns(self, rows: I64) -> TargetColumns:
+        """Return what is kept of some rows (r,) apart from their payload; NaN for those of which nobody said it."""
+        names = {name for view in self.views for name in view.segment.columns.by_role}
+        known = {name: self._gathered(rows, np.empty(0), partial(_numbers, name)) for name in sorted(names)}
+        return TargetColumns({name: TargetColumn(values) for name, values in known.items()})
+
     def stamped(self, rows: I64) -> I64:
         """Return the stamp of each of some rows, (2, r)."""
         found = self._gathered(rows, np.empty((0, 2), np.int64), lambda segment, inside: segment.stamps_of(inside).T)
@@ -280,9 +288,14 @@ class Targets:
         return seq, rank
 
     def next_rank(self, seq: int) -> int:
-        """Return the rank of the next target that no write of the log puts, after a write. No stamp stands twice."""
+        """Return the rank of the next target that no write of the log puts, after a write. No stamp stands twice.
+
+        It is the time in microseconds, so that it stands in no version either that this one does not follow.
+        """
         ends = [view.segment.stamps_of(np.array([len(view.segment) - 1])) for view in self.views if len(view.segment)]
-        return max([UNWRITTEN, *(int(rank) + 1 for (last,), (rank,) in ends if last == seq)])
+        return max(
+            [UNWRITTEN, int(1e6 * now().timestamp()), *(int(rank) + 1 for (last,), (rank,) in ends if last == seq)]
+        )
 
     def row_from(self, seq: int, rank: int) -> int:
         """Return the first row that stands at a stamp or after it; the number of rows if there is none."""
@@ -333,6 +346,11 @@ class Targets:
         places = self.numbers.places(rows)
         inside = (rows >= 0) & (places < self.numbers.starts[-1])
         return np.where(inside, other.numbers.rows(np.where(inside, places, 0)), -1)
+
+
+def _numbers(name: str, segment: Segment, rows: I64) -> F64:
+    known = segment.columns.by_role.get(name)
+    return np.full(len(rows), np.nan) if known is None else known.values[rows]
 
 
 def _matched(payload: Payload, filter: Masks) -> Bitmap:

@@ -1,8 +1,7 @@
-"""A version that carries the correction of the one before over, with its targets in an index that is trained anew."""
+"""The next version of a collection: its fit stays or is a new one, its indexes stay or one is trained anew."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +9,9 @@ import pyarrow as pa
 from hubless.builder.indexing import in_segments
 from hubless.builder.inputs.build_inputs import Contents, HeldContents
 from hubless.builder.inputs.readings import in_file
-from hubless.builder.pipeline.fit import index_version
+from hubless.builder.pipeline.fit import New, PlacedTargets, fit_version, index_version
 from hubless.builder.pipeline.flush import as_flushed
-from hubless.builder.pipeline.manifests import UNSAVED, provenance, stored_dims
+from hubless.builder.pipeline.manifests import UNSAVED
 from hubless.builder.pipeline.publishing import Workbench, drafting
 from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, HubnessCounts
 from hubless.builder.recipe import Recipe, recipe_of
@@ -31,11 +30,20 @@ from hubless.search.engines.embedded import FaissIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
-from hubless.search.transaction import open_written
+from hubless.search.transaction import changed_parts, new_targets, open_written
+from hubless.search.writes import Put
 from hubless.store.bundle import IndexRecord, Manifest, Measured
 from hubless.store.catalog import Catalog
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import ArrayVectors, StackedVectors, TakenVectors, VectorSource, block_rows, turned_vectors
+from hubless.vectors.sources import (
+    ArrayVectors,
+    StackedVectors,
+    TakenVectors,
+    VectorSource,
+    block_rows,
+    in_memory,
+    turned_vectors,
+)
 
 TARGETS = "targets"
 
@@ -67,7 +75,8 @@ class NextTargets:
 
     def held(self, folder: Path | None) -> HeldContents:
         """Return ids, payload and encoder as they are served."""
-        return Contents.of_table(self.ids, self.payload, self.encoder).held(folder)
+        made = Contents.of_table(self.ids, self.payload, self.encoder).held(folder)
+        return made if self.before is None else made._replace(columns=self.before.targets.columns(self.kept))
 
     @property
     def count(self) -> int:
@@ -114,9 +123,29 @@ class NextTargets:
         if self.put is None:
             return kept
         payload = None if self.payload is None else self.payload.slice(len(self.kept), self.put.shape[0])
-        columns = columns_of(self.parts.manifest.roles, payload, self.put.shape[0])
+        columns = columns_of(self.parts.manifest.roles, payload)
         advance = steps.step("computing offsets", self.put.shape[0])
         return np.concatenate([kept, self.parts.correction().offsets(self.put, advance, columns)])
+
+    def written(self) -> Parts | None:
+        """Return the collection before with these targets, in the indexes that it has.
+
+        None where they take no more: in an engine outside, without vectors to compare with, or with other columns.
+        """
+        before = self.parts
+        schema = None if self.payload is None else self.payload.schema
+        takes = not before.manifest.index.external and schema == before.payload_schema
+        if not takes or not len(before.targets.stored[0].segment):
+            return None
+        leaving = np.setdiff1d(np.arange(len(before.targets)), np.concatenate([self.kept, self.bare]))
+        targets = before.targets.without(leaving)
+        if self.put is not None:
+            first, count = len(self.kept), self.put.shape[0]
+            payload = None if self.payload is None else self.payload.slice(first, count).combine_chunks()
+            put = Put(in_memory(self.put), self.ids.slice(first, count), payload)
+            ranks = before.targets.next_rank(before.seq) + np.arange(count)
+            targets = targets.with_more(new_targets(before, put, np.stack([np.full(count, before.seq), ranks])))
+        return changed_parts(replace(before, encoder=self.encoder), targets, before.seq)
 
 
 def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Parts:
@@ -130,54 +159,77 @@ def with_vector_first(parts: Parts, rows: I64) -> tuple[I64, I64]:
     return rows[there], rows[~there]
 
 
-def carry_over(rows: NextTargets, bench: Workbench, *, measuring: F32 | None = None) -> Parts:
-    """Make a version of the targets with the correction of the version before, in an index that is trained anew.
+@dataclass(frozen=True)
+class Keep:
+    """The fit stays. `measuring` are queries (m, d) of its bank to measure with; without them the stored sample is."""
 
-    Without `measuring`, the stored sample of the bank serves.
+    measuring: F32 | None = None
+
+
+KEEP = Keep()
+
+
+def next_version(
+    parent: Parts | None,
+    fit: Keep | New,
+    bench: Workbench,
+    *,
+    rows: NextTargets | None = None,
+    trains: bool = True,
+) -> Parts:
+    """Return the version that follows the parent, a collection with what came and without what is gone.
+
+    Its fit stays, or is a new one. Its indexes stay, and get a flat segment more, or one is trained anew. This is the
+    only way to a version: what builds, merges, compactions, fits and jobs do differs in these arguments.
+
+    Parameters
+    ----------
+    parent : None for a first version
+    rows : the targets to train an index of, if they are others than those of the parent
     """
+    if isinstance(fit, New):
+        made = fit_version(fit, bench)
+        return made if parent is None else replace(made.saying(version=parent.manifest.version), seq=parent.seq)
+    if parent is None:
+        raise TypeError("a first version has no fit to keep")
+    return _trained(rows or NextTargets.of(parent), fit, bench) if trains else as_flushed(parent)
+
+
+def _trained(rows: NextTargets, fit: Keep, bench: Workbench) -> Parts:
+    """Return targets with the fit of the version before, in an index that is trained anew."""
     before = rows.parts
     known = before.manifest
     held = rows.held(bench.folder)
     offsets = rows.offsets(bench.steps)
-    fields: dict[str, Any] = {
-        "built": UNSAVED,
-        "frozen": min(rows.count, known.frozen + rows.came),
-        "grown": 0,
-        "measured": None,
-        "provenance": provenance(known.provenance.inputs, known.provenance.seed, known.correction.name),
-    }
-    occurrence, corrected = None, None
+    placed, query_time = placed_nothing(before.targets.dim, known.index), None
     if len(offsets):
         targets = rows.vectors(bench.folder)
-        queries, is_bank = _measuring(before, targets, bench.recipe.seed, measuring)
+        queries, is_bank = _measuring(before, targets, bench.recipe.seed, fit.measuring)
         corrected = CorrectedTargets(targets, before.correction(), offsets, before.prepared())
+        query_time = corrected.query_time
         bench.steps.step("searching exactly")
         hubness, found, _ = _measured(corrected, queries, bench.steps)
         placed = index_version(corrected, found, hubness, ArrayVectors(queries, "query bank"), queries, bench)
-        if is_bank:
-            fields["measured"], occurrence = placed.measured, placed.occurrence
-        index, canary = placed.index, placed.canary
-        made = held.fill(placed.targets, occurrence)
-        fields["dims"] = stored_dims(made, before.basis)
-    else:
-        made, index, canary = empty_targets(held, before.targets.dim, known.index)
+        if not is_bank:
+            placed = replace(placed, measured=None, occurrence=None)
+    frozen = min(rows.count, known.frozen + rows.came)
+    made = before.saying(built=UNSAVED, frozen=frozen, grown=0, index=placed.index, measured=placed.measured)
     return replace(
-        before,
-        manifest=known.model_copy(update=fields | {"index": index}),
-        targets=made,
+        made,
+        targets=held.fill(placed.targets, placed.occurrence),
         encoder=held.encoder,
-        prepared=(lambda: None) if corrected is None else (lambda: corrected.query_time),
-        canary=lambda: canary,
+        prepared=lambda: query_time,
+        canary=lambda: placed.canary,
     )
 
 
 def keep_fit(
     catalog: Catalog, name: str, parts: Parts, steps: Steps, recipe: Recipe | None = None, *, trains: bool = False
 ) -> Manifest:
-    """Make a version of parts with the fit that they have, in the indexes that they have or in one that is trained."""
+    """Publish a version of parts with the fit that they have, in the indexes that they have or in one trained anew."""
     recipe = recipe or recipe_of(parts)
     with drafting(catalog, name, recipe if trains else recipe.in_process(), steps) as draft:
-        return draft.publish(carry_over(NextTargets.of(parts), draft) if trains else as_flushed(parts))
+        return draft.publish(next_version(parts, KEEP, draft, trains=trains))
 
 
 def _measuring(before: Parts, targets: VectorSource, seed: int, given: F32 | None) -> tuple[F32, bool]:
@@ -186,7 +238,7 @@ def _measuring(before: Parts, targets: VectorSource, seed: int, given: F32 | Non
     These are good enough to tune an index, and no measure of hubness.
     """
     if given is None and before.bank_sample is None and before.manifest.measured is None:
-        return bank_sample(turned_vectors(targets, before.manifest.metric), seed), False
+        return bank_sample(turned_vectors(targets, before.space.metric), seed), False
     if given is None:
         given = before.canary()["queries"] if before.bank_sample is None else before.bank_sample
     return given, True
@@ -199,9 +251,9 @@ def _measured(corrected: CorrectedTargets, queries: F32, steps: Steps) -> tuple[
     return HubnessCounts.of(corrected, queries, (raw, found)), found, scores
 
 
-def measured_again(now: Parts, measuring: F32 | None, steps: Steps) -> Measured | None:
+def measured_again(now: Parts, fit: Keep, steps: Steps) -> Measured | None:
     """Measure hubness and recall of a collection as it is, with the bank that it has a sample of; None without one."""
-    queries = now.bank_sample if measuring is None else measuring
+    queries = now.bank_sample if fit.measuring is None else fit.measuring
     if queries is None:
         return now.manifest.measured
     targets = now.targets
@@ -218,10 +270,10 @@ def with_vectors(targets: Targets) -> tuple[VectorSource, I64]:
     return TakenVectors(StoredVectors(targets, TARGETS), rows, TARGETS), rows
 
 
-def empty_targets(held: HeldContents, dim: int, like: IndexRecord | None = None) -> tuple[Targets, IndexRecord, Canary]:
-    """Return targets of `dim` coordinates without any vector, to be written to, and what there is to say of them.
+def placed_nothing(dim: int, like: IndexRecord | None = None) -> PlacedTargets:
+    """Return targets of `dim` coordinates without any vector, to be written to.
 
-    The record keeps the engine and the candidates of the index before.
+    Their record keeps the engine and the candidates of the index before.
     """
     kind = INDEXES[FLAT_KIND]
     index = FaissIndex(kind, kind.new(0, augmented_dim(dim), None), dim, {})
@@ -235,4 +287,4 @@ def empty_targets(held: HeldContents, dim: int, like: IndexRecord | None = None)
         "scores": np.empty((0, 0), np.float32),
         "recall": np.array(1.0),
     }
-    return held.fill(in_segments([index], np.empty(0, np.float32)), None), record, canary
+    return PlacedTargets(in_segments([index], np.empty(0, np.float32)), record, None, canary, None)
