@@ -593,7 +593,10 @@ class World:
     def job(self, kind):
         """Let a job change versions. Nothing, or a kill of this job alone, or the machine may stop it at any call."""
         self.disturb()
-        around, doomed = (self.inside, self.doomed), not self.disk.left and self.rng.random() < KILLED
+        around, doomed = (
+            (self.inside, self.doomed),
+            not (self.disk.left or self.disk.dead) and self.rng.random() < KILLED,
+        )
         self.inside, self.doomed = kind, doomed
         if doomed:
             self.disk.left, self.disk.on_strike = self.rng.choice([1, 3, 10, 30, 100, 200]), lambda: None
