@@ -57,5 +57,5 @@ def test_address_that_is_none_is_named_with_its_line(tmp_path):
 def test_job_that_could_not_publish_is_refused_before_it_runs(tmp_path, line):
     path = tmp_path / "job.yaml"
     path.write_text(JOB.format(address="qdrant://localhost/photos") + line)
-    with pytest.raises(InputError, match=r"(one that folds into offsets|no dims beside publish)"):
+    with pytest.raises(InputError, match=r"(one that folds into offsets|none beside publish)"):
         hubless.reindex(path)

@@ -1,4 +1,4 @@
-"""A page of all commands with their options: what `hubless COMMAND --help` prints."""
+"""A page of all commands with their options: what `hubless COMMAND --help` prints, and what they refuse together."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +8,7 @@ import typer.main
 from mkdocs.structure.files import File
 from typer.testing import CliRunner
 
+from hubless.builder.incompatible import table_of_incompatible
 from hubless.cli.application import app
 
 PAGE = "options.md"
@@ -21,7 +22,8 @@ def on_files(files: Any, config: Any) -> Any:
     for words in called(typer.main.get_command(app)):
         printed = CliRunner().invoke(app, [*words, "--help"], env=PLAIN).output.strip()
         sections.append(f"## {' '.join(words)}\n\n```text\n{printed}\n```\n")
-    files.append(File.generated(config, PAGE, content="\n".join([TITLE, *sections])))
+    together = f"## What cannot be given together\n\n{table_of_incompatible()}"
+    files.append(File.generated(config, PAGE, content="\n".join([TITLE, *sections, together])))
     return files
 
 

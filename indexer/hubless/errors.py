@@ -408,8 +408,9 @@ def collection_errors(home: Path) -> Iterator[None]:
 
 def refuse_given(parameters: Mapping[str, object], expected: str) -> None:
     """Raise `InputError` for the first of some parameters that is given: neither None nor False."""
-    for name in (name for name, value in parameters.items() if value is not None and value is not False):
-        raise InputError(name, expected, "one")
+    for name, value in parameters.items():
+        if value is not None and value is not False:
+            raise InputError(name, expected, value if type(value) in (int, float) else "one")
 
 
 _LONGEST_LINE = 300

@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from hubless.errors import how_to_install
 from hubless.kernels.pools import start_all
@@ -29,7 +29,7 @@ from hubless_service.access.keys import Keys
 from hubless_service.gauges import ServedGauges
 from hubless_service.http import heavy, problems
 from hubless_service.observing.metrics import Metrics
-from hubless_service.observing.middleware import Observer, ObserveRequests
+from hubless_service.observing.middleware import Observer
 from hubless_service.processes.shared import Shared, alone
 from hubless_service.routes import (
     analysis,
@@ -45,7 +45,7 @@ from hubless_service.routes import (
     thumbnails,
     versions,
 )
-from hubless_service.routes.quick import QuickWay
+from hubless_service.routes.front import Front
 from hubless_service.routes.route import AppState
 from hubless_service.searching.collection_sources import CatalogSource, RemoteSource
 from hubless_service.searching.search_service import SearchService
@@ -99,16 +99,7 @@ _log = logging.getLogger("hubless")
 
 
 class App(FastAPI):
-    """FastAPI without the middlewares that it puts around ours. `ObserveRequests` does their work at less cost."""
-
-    quick: QuickWay
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if route := self.quick.route_of(scope):
-            await self.quick.answer(route, scope, receive, send)
-        else:
-            await super().__call__(scope, receive, send)
+    """FastAPI without the middlewares that it puts around ours. `Front` does their work at less cost."""
 
     def build_middleware_stack(self) -> ASGIApp:
         """Build the stack, from the outside in: our middlewares, problem documents for errors, the routes."""
@@ -202,8 +193,7 @@ def create_app(
             allow_headers=CORS_HEADERS,
             expose_headers=CORS_EXPOSED,
         )
-    app.add_middleware(ObserveRequests, observer=observer)
-    app.quick = QuickWay(app, observer, check, bool(settings.origins))
+    app.add_middleware(Front, observer=observer, check_key=check, origins=bool(settings.origins), routes=app.routes)
     return app
 
 

@@ -13,7 +13,6 @@ from support.segments import unnamed
 
 import hubless
 from hubless.builder.inputs.build_inputs import Inputs
-from hubless.builder.keywords import EngineSettings, IndexSettings, InputSettings
 from hubless.builder.recipe import Recipe
 from hubless.cli.options import parameters_of
 from hubless.corrections import CORRECTIONS, corrected_scores
@@ -277,11 +276,6 @@ def test_every_setting_is_a_keyword_of_its_name_and_described(function, kind, wi
     described = (function.__init__ if isinstance(function, type) else function).__doc__
     for name in settings:
         assert re.search(rf"(?m)^(\w+, )*{name}(, \w+)* : ", described), name
-
-
-@pytest.mark.parametrize("record", [IndexSettings, EngineSettings, InputSettings])
-def test_record_of_keywords_describes_each_in_its_order(record):
-    assert re.findall(r"(?m)^    (\w+) : ", record.__doc__) == list(record.__annotations__)
 
 
 def test_unknown_keyword_is_refused_before_any_work_with_the_nearest_one(tmp_path):

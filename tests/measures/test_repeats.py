@@ -5,7 +5,7 @@ from support.problems import normal, with_hubs
 
 import hubless
 from hubless.errors import InputError
-from hubless.measures.confidence.calibration_pairs import hold_out_pairs
+from hubless.measures.labelled_pairs import hold_out_pairs
 from hubless.measures.repeats import distinct_rows, without_copies
 from hubless.vectors.sources import ArrayVectors, in_memory
 

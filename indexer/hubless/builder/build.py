@@ -77,18 +77,9 @@ def build(
     recipe = Recipe(metric=metric, correction=correction, offsets=settings.get("offsets"), **of_recipe)
     columns = of_record(InputSettings, settings) | {"offsets": recipe.offsets}
     given = Inputs(targets=targets, query_bank=query_bank, **columns)
-    recipe.check_inputs(
-        query_bank,
-        given.target_prior,
-        given.fit_by,
-        given.target_bank,
-        given.clicks,
-        strength if given.live_queries is None else "live queries",
-    )
+    recipe.check_inputs(**vars(given), strength=strength)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
-        if given.live_queries is not None:
-            raise InputError("strength", "none beside live queries, which choose it", strength)
     decided = None if strength is None else DecidedStrength(value=float(strength), by="given")
     with progress_bars(progress) as steps, working(catalog, collection) as work:
         seq = _included(work.catalog, collection, replace_writes)

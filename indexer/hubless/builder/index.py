@@ -115,8 +115,7 @@ class Index(Collection):
             columns["offsets"] = self._recipe.offsets
         recipe = self._recipe = replace(self._recipe.in_process(), offsets=columns["offsets"])
         given = Inputs(targets=targets, query_bank=query_bank, **columns)
-        chosen = None if given.live_queries is None else "live queries"
-        recipe.check_inputs(query_bank, given.target_prior, given.fit_by, given.target_bank, given.clicks, chosen)
+        recipe.check_inputs(**vars(given))
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps:
             with seen.unchanged():

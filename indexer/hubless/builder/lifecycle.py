@@ -131,7 +131,7 @@ def _give_encoder(home: Catalog, collection: str, encoder: Endpoint) -> None:
                 return
             if len(parts.targets):
                 raise CollectionExists(f"collection {collection!r} has targets; only an empty one takes an encoder")
-            keep_fit(home, name, other_numbers(parts, encoder=encoder), Silent())
+            keep_fit(home, name, other_numbers(parts, {"encoder": encoder}), Silent())
     except JobRunning as error:
         raise InputError("encoder", "a collection that no job changes; try again", "a job at work on it") from error
 
@@ -228,7 +228,7 @@ def calibrate(
     keep: int | None = None,
     progress: Progressing = None,
 ) -> Manifest:
-    """Build the next version from the current one, with a model of confidence that labelled queries calibrated.
+    """Build the next version from the current one, calibrated by labelled queries.
 
     The offsets and the index stay; what was written since is merged in. `queries` and `relevant` are as for
     `Index.calibrate`; other parameters and errors are those of `refit`. Return the manifest of the new version.
@@ -300,7 +300,7 @@ def refit(
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
             roles = lasting_roles(before.roles, column, clicks=clicks is not None)
-            recipe.check_inputs(bank, roles.get("target_prior"), column, clicks=clicks)
+            recipe.check_inputs(query_bank=bank, clicks=clicks, **roles)
             held = rows.held(draft.folder)
             labels = labels_of(relevant, items, bank.queries.shape[0], rows.ids, bank_order is not None)
             targets = rows.vectors(draft.folder)

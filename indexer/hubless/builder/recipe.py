@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy as np
 
 from hubless.builder.executors import LOCAL, check_executor
+from hubless.builder.incompatible import FAISS, check_together
 from hubless.builder.shards import check_shard_targets
-from hubless.corrections import GIVEN, OURS, Correction, correction as correction_named, folds
+from hubless.corrections import GIVEN, OURS, Correction, correction as correction_named
 from hubless.corrections.banks.bank_checks import without_queries
-from hubless.corrections.fits import taking_prior
 from hubless.corrections.roles import NumbersLike
-from hubless.errors import BundleDamaged, InputError, advice, one_line, refuse_given
+from hubless.errors import BundleDamaged, InputError, advice, one_line
 from hubless.kernels.forks import cached_property
 from hubless.knn import index_type
 from hubless.knn.aims import AUTO, RECALL, Aims, parse_aims
@@ -22,10 +22,8 @@ from hubless.search.engines.external import engine as external_engine
 from hubless.search.parts import Parts
 from hubless.store.bundle import MANIFEST, Manifest
 from hubless.vectors.arrays import check_at_least
-from hubless.vectors.comparing import Metric, check_metric, comparison
+from hubless.vectors.comparing import Metric, check_metric
 from hubless.vectors.fetched import fetched_file
-
-FAISS = "faiss"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,22 +63,14 @@ class Recipe:
         _ = self.aims
         if self.engine != FAISS:
             external_engine(self.engine)
-            of_ours = {name: getattr(self, name) for name in ("memory", "latency", "shard_targets", "keep_full")}
-            refuse_given(of_ours, f"none, as the engine is {self.engine}, which has its own settings")
-        self._check_dims()
+        if isinstance(self.dims, int):
+            check_at_least("dims", self.dims, 1)
+        check_together(vars(self))
         check_executor(self.executor)
         given = (self.parameters or {}).items()
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in given}
         object.__setattr__(self, "parameters", plain)
         object.__setattr__(self, "shard_targets", check_shard_targets(self.shard_targets))
-
-    def _check_dims(self) -> None:
-        if isinstance(self.dims, int):
-            check_at_least("dims", self.dims, 1)
-        if self.dims is not None and comparison(self.metric).lifted:
-            raise InputError("dims", f"none, as distances of metric {self.metric} need all dimensions", self.dims)
-        if self.keep_full and self.dims is None:
-            raise InputError("keep_full", "dims beside it; without dims, all dimensions are kept anyway", "true")
 
     @cached_property
     def method(self) -> Correction:
@@ -118,43 +108,17 @@ class Recipe:
     def _check_correction(self) -> None:
         _ = self.method
 
-    def _check_own(self, others: Mapping[str, object]) -> None:
-        if self.correction != GIVEN:
+    def check_inputs(self, **inputs: Any) -> None:
+        """Raise `InputError` for inputs that are missing, or cannot be given beside each other or these settings."""
+        if self.correction != GIVEN and self.offsets is not None:
             expected = f"{GIVEN!r} beside offsets, which take the place of a correction"
             raise InputError("correction", expected, self.correction)
-        if self.offsets is None:
+        if self.correction == GIVEN and self.offsets is None:
             raise InputError(GIVEN, f"one number a target, as {GIVEN}:FILE or {GIVEN}:COLUMN", "none")
-        refuse_given(others, f"none beside correction {GIVEN}, which fits nothing")
-
-    def check_inputs(
-        self,
-        query_bank: object,
-        target_prior: object,
-        fit_by: object = None,
-        target_bank: object = None,
-        clicks: object = None,
-        strength: object = None,
-    ) -> None:
-        """Raise `InputError` for inputs that do not go together. `strength`: what else chooses it."""
-        if clicks is not None:
-            taking_prior(self.method, "clicks")
-            others = {"target prior": target_prior, "fit_by": fit_by, "strength": strength}
-            refuse_given(others, "none beside clicks, which choose the prior and the strength")
-        if self.correction == GIVEN or self.offsets is not None:
-            self._check_own({"target prior": target_prior, "fit_by": fit_by, "target bank": target_bank})
-            return
-        if query_bank is None and self.correction != "none":
-            raise InputError(
-                "query bank", f"example queries{advice(' ({})', 'query_bank')}. {without_queries()}", "none"
-            )
-        if target_prior is not None:
-            taking_prior(self.method)
-        if fit_by is not None:
-            if self.correction == "none" or not folds(self.correction):
-                raise InputError("fit_by", "a correction that folds into offsets, such as auto", self.correction)
-            if target_prior is not None or target_bank is not None:
-                beside = "target bank" if target_prior is None else "target prior"
-                raise InputError("fit_by", f"none beside a {beside}, which is one for all groups", "one")
+        if self.correction not in (GIVEN, "none") and inputs["query_bank"] is None:
+            expected = f"example queries{advice(' ({})', 'query_bank')}. {without_queries()}"
+            raise InputError("query bank", expected, "none")
+        check_together({**inputs, **vars(self)})
 
 
 @dataclass(frozen=True, kw_only=True)

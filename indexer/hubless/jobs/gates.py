@@ -16,7 +16,7 @@ from hubless.jobs.job_file import FirstRightGate, ReindexJob
 from hubless.jobs.job_targets import kept_rows
 from hubless.jobs.lost_values import emptied
 from hubless.jobs.plan import JobPlan
-from hubless.measures.confidence.calibration_pairs import LabelledPairs
+from hubless.measures.labelled_pairs import LabelledPairs
 from hubless.measures.labels import KnownItems, known_queries, open_labels, right_rows
 from hubless.search.parts import Parts
 from hubless.store.bundle import Hubness

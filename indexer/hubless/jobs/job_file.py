@@ -13,14 +13,13 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
-    ValidationInfo,
     field_validator,
     model_validator,
 )
 from pydantic_core import ErrorDetails
 
 from hubless.builder.executors import NAMES, check_executor
-from hubless.corrections import folds, is_given
+from hubless.builder.incompatible import check_together
 from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.jobs.databases import databases
 from hubless.knn.aims import RECALL
@@ -256,34 +255,22 @@ class ReindexJob(_Section):
             databases(address).parse_address(address)
         return addresses
 
-    @field_validator("correction")
-    @classmethod
-    def _publishable(cls, correction: CorrectionChoice, info: ValidationInfo) -> CorrectionChoice:
-        name = correction.name
-        if info.data.get("publish") and (name == "none" or is_given(name) or not folds(name)):
-            raise ValueError(f"one that folds into offsets, as publish writes them, not {correction.name}")
-        return correction
-
-    @field_validator("dims")
-    @classmethod
-    def _whole(cls, dims: object, info: ValidationInfo) -> object:
-        if info.data.get("publish") and dims is not None:
-            raise ValueError("no dims beside publish, which writes all dimensions")
-        return dims
-
-    @field_validator("fit_by")
-    @classmethod
-    def _for_all(cls, column: str | None, info: ValidationInfo) -> str | None:
-        if info.data.get("publish") and column is not None:
-            raise ValueError("no fit_by beside publish, as rows that come later need one fit for all")
-        return column
-
     @field_validator("payload_schema")
     @classmethod
     def _typed(cls, types: dict[str, str]) -> dict[str, str]:
         if unknown := [f"{column}: {kind}" for column, kind in types.items() if kind not in TYPES]:
             raise ValueError(f"types that are one of {', '.join(TYPES)}, and not {unknown[0]}")
         return types
+
+    @model_validator(mode="after")
+    def _combined(self) -> "ReindexJob":
+        check_together({**self.settings, "correction": self.correction.name})
+        return self
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings by the names that `hubless.build` has for them."""
+        return {**vars(self), **vars(self.index), "publish": self.publish or None}
 
 
 def schema() -> dict[str, Any]:
@@ -351,6 +338,8 @@ def _mistake(path: Path, found: ErrorDetails) -> InputError:
         error = found.get("ctx", {}).get("error")
         said = error.expected if isinstance(error, InputError) else found["msg"]
         expected = said.removeprefix("Value error, ").removeprefix("Input should be ")
+        if isinstance(error, InputError) and not place:
+            return error.about(f"{path.name}: {error.parameter}")
     return InputError(f"{path.name}: {'.'.join(map(str, place)) or 'the job'}", expected, received)
 
 

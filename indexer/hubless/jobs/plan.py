@@ -188,11 +188,9 @@ def _recipe(job: ReindexJob, folder: Path) -> Recipe:
     if job.correction.tuned is not None:
         name, parameters = read_correction(folder / job.correction.tuned)
     named = {"correction": name, "parameters": parameters, "index": job.index.type, "executor": job.executor.type}
-    known = {**vars(job), **vars(job.index), **named}
+    known = {**job.settings, **named}
     recipe = Recipe(**{each.name: known[each.name] for each in fields(Recipe) if each.name in known})
-    recipe.check_inputs(
-        job.query_bank, job.target_prior, job.fit_by, job.target_bank, job.clicks, job.live_queries and "live queries"
-    )
+    recipe.check_inputs(**job.settings)
     return recipe
 
 

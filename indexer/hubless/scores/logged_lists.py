@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError
 from hubless.kernels.sparse import Sparse
-from hubless.measures.confidence.level import DEPTH
+from hubless.measures.labelled_answers import DEPTH
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.object_rows import brief
 from hubless.vectors.sources import sampled_rows

@@ -122,7 +122,7 @@ class Collection:
     @property
     def cut(self) -> Cut | None:
         """The model of confidence, which also reads scores that come from elsewhere; None without a query bank."""
-        return self.parts.confidence
+        return self.parts.cut
 
     @property
     def seq(self) -> int:
@@ -373,16 +373,16 @@ def _least_confidence(
     """Return the least confidence of an answer, by the thresholds of a query, which are checked."""
     for name, value in (("min_confidence", min_confidence), ("min_presence", min_presence)):
         check_between(name, value, 0, 1)
-        if value and parts.confidence is None:
+        if value and parts.cut is None:
             of = parts.manifest
             bank = f"build it with a query bank, or give it one: PUT /v1/collections/{of.collection}/bank"
             raise InputError(name, f"0, as version {of.version} has no model of confidence; {bank}", value)
     if min_accuracy == 0:
         return min_confidence
-    if parts.confidence is None:
+    if parts.cut is None:
         expected = f"none, as version {parts.manifest.version} has no model of confidence; build it with a query bank"
         raise InputError("min_accuracy", expected, min_accuracy)
-    return max(min_confidence, parts.confidence.threshold(min_accuracy, "min_accuracy", strength))
+    return max(min_confidence, parts.cut.threshold(min_accuracy, "min_accuracy", strength))
 
 
 def open_collection(

@@ -31,12 +31,11 @@ from hubless.knn import index_type
 from hubless.knn.augment import augmented_dim
 from hubless.knn.flat import FLAT_KIND
 from hubless.knn.index_files import read_index, structure
-from hubless.measures.confidence.cut import Cut
 from hubless.search.engines.base import VectorIndex
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.external import engine
 from hubless.search.engines.full import CANDIDATES, FullVectors, WholeVectors
-from hubless.search.parts import Parts
+from hubless.search.parts import Parts, stored_cut
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
@@ -134,7 +133,7 @@ def _read_version(
         bank_sample=bank_sample,
         correction=known.correction if known and same else cache(lambda: _read_correction(folder, manifest)),
         canary=lambda: _read_later(folder, folder / bundle.CANARY),
-        confidence=_read_confidence(folder, manifest, dim),
+        cut=stored_cut(_of_fit(folder, manifest, bundle.CONFIDENCE), manifest, dim),
         folder=folder,
         seq=manifest.log_seq,
     )
@@ -358,15 +357,6 @@ def _check_shape(path: Path, found: NDArray[Any], *shape: int | None) -> None:
     if found.ndim != len(shape) or any(size not in (None, got) for size, got in zip(shape, found.shape, strict=True)):
         wanted = " × ".join("any" if size is None else str(size) for size in shape)
         raise BundleDamaged(path, f"has the shape {found.shape}, the manifest says {wanted}")
-
-
-def _read_confidence(folder: Path, manifest: bundle.Manifest, dim: int) -> Cut | None:
-    path = _of_fit(folder, manifest, bundle.CONFIDENCE)
-    if f"{bundle.FITS}/{manifest.fit}/{bundle.CONFIDENCE}" not in manifest.files:
-        return None
-    state = bundle.read_arrays(path)
-    with bundle.reading(path):
-        return Cut.from_state(state, dim)
 
 
 def _read_query_time(folder: Path, manifest: bundle.Manifest) -> QueryTime | None:

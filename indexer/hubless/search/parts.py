@@ -25,7 +25,7 @@ from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
-from hubless.store.bundle import Manifest, verify, warm
+from hubless.store.bundle import FITS, ConfidenceRecord, Manifest, read_arrays, reading, verify, warm
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.sources import block_rows
@@ -50,11 +50,20 @@ class Parts:
     bank_sample: F32 | None
     correction: Callable[[], CentredCorrection]
     canary: Callable[[], Canary]
-    confidence: Cut | None = None
+    cut: Cut | None = None
     folder: Path | None = None
     known: MatchesCache | None = None
     seq: int = 0
     inode: int | None = None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The fields of the manifest that say how sure answers are."""
+        cut = self.cut
+        if cut is None:
+            return {"confidence": None}
+        record = ConfidenceRecord(calibrated=cut.pairs > 0, pairs=cut.pairs, accuracies=cut.accuracies, lean=cut.lean)
+        return {"confidence": record}
 
     @property
     def ids(self) -> TargetIds:
@@ -168,6 +177,15 @@ class Parts:
     @cached_property
     def ranker(self) -> Ranker:
         return Ranker(self.targets, self.prepared())
+
+
+def stored_cut(path: Path, manifest: Manifest, dim: int) -> Cut | None:
+    """Return the model of confidence for d dimensions that a version keeps, if it does. Raises `BundleDamaged`."""
+    if f"{FITS}/{manifest.fit}/{path.name}" not in manifest.files:
+        return None
+    state = read_arrays(path)
+    with reading(path):
+        return Cut.from_state(state, dim)
 
 
 def projection(parts: Parts) -> Projection | None:

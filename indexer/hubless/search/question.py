@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.measures.confidence.assessment import Assessment
-from hubless.measures.confidence.level import DEPTH
+from hubless.measures.labelled_answers import DEPTH
 from hubless.search.matches import Matches
 from hubless.search.parts import Parts
 from hubless.search.ranker import Ranked, Ranker
@@ -75,12 +75,12 @@ class Question:
         ]
 
     def _assessed(self, ranked: Ranked, best: F32, near: F32) -> Assessment | None:
-        if self.parts.confidence is None:
+        if self.parts.cut is None:
             return None
         scores = ranked.scores
         if not self.ranker.is_folded:  # no hit has more than the one before, though a rescorer turned them
             scores = np.minimum.accumulate(self.ranker.folded_scores(ranked, self.strength), axis=1)
-        return self.parts.confidence.assess(self.queries, best, near, scores, self.strength)
+        return self.parts.cut.assess(self.queries, best, near, scores, self.strength)
 
 
 def _explanations(

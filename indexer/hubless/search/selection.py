@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, UnknownField, names_of
-from hubless.measures.confidence.level import DEPTH
+from hubless.measures.labelled_answers import DEPTH
 from hubless.search.parts import Parts
 from hubless.search.ranker import Ranked, joined
 from hubless.vectors.arrays import F32, I64, check_between

@@ -217,15 +217,15 @@ class Transaction:
 
 def new_targets(base: Parts, put: Put, stamps: I64) -> NewTargets:
     """Return what is put to a version, with offsets from its correction as it was fitted, and stamps (2, n)."""
-    vectors = put.vectors
+    vectors, there = put.vectors, put.there
     if base.manifest.index.precision == "float16":
         vectors = base.space.halved(vectors, "vectors")
     offsets = np.zeros(len(put.ids), np.float32)
-    if put.there.any():
-        columns = columns_of(base.manifest.roles, put.payload)[put.there]
-        given = ArrayVectors(put.vectors[put.there], "vectors")
-        offsets[put.there] = base.correction().offsets(given, columns=columns)
-    return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
+    if there.any():
+        columns = columns_of(base.manifest.roles, put.payload)[there]
+        given = ArrayVectors(put.vectors[there], "vectors")
+        offsets[there] = base.correction().offsets(given, columns=columns)
+    return NewTargets(vectors, offsets, put.ids, put.payload, there, stamps)
 
 
 def changed_parts(base: Parts, targets: Targets, seq: int) -> Parts:

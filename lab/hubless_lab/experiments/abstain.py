@@ -12,11 +12,10 @@ from hubless.corrections import corrected_scores
 from hubless.diagnosing.gallery import known_targets
 from hubless.diagnosing.table import TextTable
 from hubless.errors import InputError
-from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
 from hubless.measures.confidence.cut import Cut, fit_confidence
 from hubless.measures.confidence.guarantee import SURE, GuaranteedCut, check_chance, guaranteed_cut
-from hubless.measures.confidence.labelled_answers import Answers
-from hubless.measures.confidence.level import DEPTH
+from hubless.measures.labelled_answers import DEPTH, Answers
+from hubless.measures.labelled_pairs import FEWEST_PAIRS
 from hubless.measures.labels import Labels, known_queries, known_rows
 from hubless.measures.significance import Interval
 from hubless.progress import Progressing, progress_bars
@@ -294,7 +293,7 @@ def abstain_collection(
     """
     check_chance("accuracy", accuracy)
     check_chance("sure", sure)
-    model = collection.parts.confidence
+    model = collection.parts.cut
     strength = collection.strength
     if model is None:
         raise InputError("collection", "one with a model of confidence; build it with a query bank", "one without")

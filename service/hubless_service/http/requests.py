@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 from hubless.corrections import correction as make_correction
 from hubless.corrections.roles import group_names
 from hubless.errors import InputError, UnknownField, names_of
-from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
+from hubless.measures.labelled_pairs import FEWEST_PAIRS
 from hubless.search.collection import MOST_STRENGTH
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import Metric
@@ -168,6 +168,11 @@ class BatchRequest(RequestModel):
         """The field that an error about all queries names."""
         return self._field
 
+    @property
+    def min_seq(self) -> int:
+        """A write that what is searched must have."""
+        return max(query.min_seq or 0 for query in self.queries)
+
     @model_validator(mode="before")
     @classmethod
     def _check_filters(cls, document: Any, info: ValidationInfo) -> Any:
@@ -220,7 +225,6 @@ class Query(NamedTuple):
     extras: Extras
     score_threshold: float | None
     timeout_ms: int
-    min_seq: int  # a write that what is searched must have
 
 
 class CountRequest(RequestModel):

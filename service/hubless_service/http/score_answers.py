@@ -1,9 +1,11 @@
 """The JSON of answers about corrections of scores, and of reranked lists."""
 
+from collections.abc import Iterable
 from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from hubless.measures.confidence.cut import Cut
 from hubless_service.http.answers import CountedAnswer, PayloadJson, WorkAnswer
 from hubless_service.http.values import IdJson
 
@@ -55,6 +57,24 @@ class RerankedHit(TypedDict):
     """What each list adds to the score; 0 where it does not have the item."""
     payload: NotRequired[PayloadJson]
     """Of the first list that has the item and was asked for it."""
+
+
+class CertaintyAnswer(TypedDict, total=False):
+    """Certainty that the best hit of an answer is right; nothing without a cut."""
+
+    confidence: float
+    calibrated: bool
+    answered: bool
+
+
+def certainty_of(cut: Cut, scores: Iterable[float], min_accuracy: float | None) -> CertaintyAnswer:
+    """Return how sure the first of a query's best scores is, and whether it is as sure as asked for.
+
+    Raises `InputError` for an accuracy that the labels of the cut cannot promise.
+    """
+    sure = cut.confidence(scores)
+    enough = not min_accuracy or sure >= cut.threshold(min_accuracy, "min_accuracy")
+    return {"confidence": sure, "calibrated": cut.pairs > 0, "answered": enough}
 
 
 class RerankAnswer(TypedDict):

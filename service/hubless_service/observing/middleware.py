@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastapi import Response
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from hubless_service.access.authentication import CONSOLE, DOCS
 from hubless_service.http.cycle import Headers
 from hubless_service.http.problems import HttpProblem, internal_error, respond
-from hubless_service.http.trace import EXCHANGE, REFUSAL, SCOPE_KEY, Trace
+from hubless_service.http.trace import EXCHANGE, Trace
 from hubless_service.observing.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -117,50 +117,6 @@ class RequestLine(NamedTuple):
     def __str__(self) -> str:
         code = f" code={self.trace.code}" if self.trace.code else ""
         return f"{self.method} {self.path} {self.status} {1e3 * self.seconds:.1f}ms id={self.trace.request_id}{code}"
-
-
-@dataclass
-class ObserveRequests:
-    """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
-
-    app: ASGIApp
-    observer: Observer
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, whatever happens below."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        method: str = scope["method"]
-        trace = self.observer.begin(scope)
-        # the server leaves out the body of an answer to HEAD, so below this HEAD is GET
-        inner = {**scope, SCOPE_KEY: trace, "method": "GET" if method == "HEAD" else method}
-        ended = False
-
-        def end(status: int) -> None:
-            nonlocal ended
-            ended = True
-            self.observer.end(scope, getattr(inner.get("route"), "path_format", "other"), status, trace)
-
-        async def send_stamped(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = self.observer.stamped(scope["path"], trace, list(message.get("headers", ())))
-                end(message["status"])
-            await send(message)
-
-        try:
-            if REFUSAL in scope:
-                await respond(scope[REFUSAL], trace)(inner, receive, send_stamped)
-            else:
-                await self.app(inner, receive, send_stamped)
-        except (Exception, asyncio.CancelledError) as error:
-            response = self.observer.failed(error, trace)
-            if response is None:
-                end(CLIENT_CLOSED)
-            elif not ended:
-                await response(inner, receive, send_stamped)
-            elif isinstance(error, Exception):
-                raise  # half an answer is sent: only a broken connection says that it is not whole
 
 
 def _request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:

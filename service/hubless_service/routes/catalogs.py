@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import Header, Response
 
@@ -16,6 +16,7 @@ from hubless.builder.lifecycle import create
 from hubless.builder.pipeline.engines import delete
 from hubless.encoders import Endpoint
 from hubless.errors import AliasNotFound, CollectionNotFound, InputError, PreconditionFailed
+from hubless.store.bundle import Manifest
 from hubless.store.names import check_name
 from hubless_service import openapi
 from hubless_service.access.authentication import check_role, of_others
@@ -151,23 +152,13 @@ def _described(call: Call, collection: hubless.Collection) -> CollectionAnswer:
     parts = collection.parts
     sampling = call.engine.sampling
     kept = sampling.summary(manifest.collection) if sampling else None
-    return {
+    fields = CollectionAnswer.__annotations__.keys() & Manifest.model_fields
+    answer = {
+        **{field: getattr(manifest, field) for field in fields},
         "name": manifest.collection,
-        "version": manifest.version,
-        "created": manifest.created,
-        "count": manifest.count,
-        "dim": manifest.dim,
-        "dims": manifest.dims,
-        "metric": manifest.metric,
-        "correction": manifest.correction,
-        "index": manifest.index,
-        "measured": manifest.measured,
-        "confidence": manifest.confidence,
         "strength": collection.strength,
         "live": call.engine.live(collection).speaks_for,
         "query_sample": kept and {"queries": kept.queries, "asked": kept.seen, "since": kept.begins.isoformat()},
-        "bank": manifest.bank,
-        "id_type": manifest.id_type,
         "payload": parts.payload_kind,
         "payload_columns": [*parts.payload_types],
         "payload_types": parts.payload_types,
@@ -184,6 +175,7 @@ def _described(call: Call, collection: hubless.Collection) -> CollectionAnswer:
         "versions": [*call.engine.shelf.known(collection.name).version_ids],
         "aliases": [alias for alias, of in call.engine.shelf.aliases.items() if of.collection == collection.name],
     }
+    return cast(CollectionAnswer, answer)
 
 
 @alias_routes.at("GET", "/v1/aliases", "All aliases", AliasesAnswer, "storage")

@@ -63,10 +63,9 @@ PointIfMatch = Annotated[
 )
 async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     """A request without a body counts all."""
-    trace = call.trace
-    held = await call.engine.freshness.reach(trace, held, body.min_seq)
     counted = held.count
     if filter := body.filter:
+        trace = call.trace
         counted = (await call.engine.run(trace, lambda: matches_of(held, filter, [trace]), held)).count
     return send({"count": counted, **served(held)})
 
@@ -74,7 +73,6 @@ async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
 @point_routes.at("POST", _POINTS, "Several targets by their ids", PointsAnswer, *_PROBLEMS)
 async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     """In the order of the ids; those that no target bears are listed apart."""
-    held = await call.engine.freshness.reach(call.trace, held, body.min_seq)
     work = partial(find_targets, held, body.ids, body.with_ or _usual(held))
     found, missing = await call.engine.run(call.trace, work, held)
 
@@ -96,7 +94,6 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
     """Pass the `cursor` of each answer to the next request, until it is null. A new version begins a new scroll."""
     engine = call.engine
     trace = call.trace
-    held = await engine.freshness.reach(trace, held, body.min_seq)
     cursor = read_cursor(body.cursor, body.filter)
     if body.cursor is None or cursor.reached > held.seq:
         held = await engine.freshness.latest(trace, held.name)
@@ -117,7 +114,6 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
 )
 async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -> Response:
     """Its offset and, where the collection has one, its payload."""
-    held = await call.engine.freshness.reach(call.trace, held, url.min_seq)
     extras = (url.with_ or NO_EXTRAS)._replace(payload=_usual(held).payload)
 
     def read() -> StoredTarget:

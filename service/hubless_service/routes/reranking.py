@@ -8,8 +8,7 @@ from fastapi import Response
 
 import hubless
 from hubless.errors import InputError
-from hubless.measures.confidence.cut import Cut
-from hubless.measures.confidence.level import DEPTH
+from hubless.measures.labelled_answers import DEPTH
 from hubless.scores.fusion import FUSIONS, Fused
 from hubless.scores.score_correction import Reranked
 from hubless.search.collection import FULL_STRENGTH
@@ -17,7 +16,7 @@ from hubless_service import openapi
 from hubless_service.http import heavy
 from hubless_service.http.requests import QueryRequest, read
 from hubless_service.http.responses import send
-from hubless_service.http.score_answers import RerankAnswer, RerankedHit
+from hubless_service.http.score_answers import CertaintyAnswer, RerankAnswer, RerankedHit, certainty_of
 from hubless_service.http.score_requests import ListToRerank, RerankRequest
 from hubless_service.http.values import Json, Subject
 from hubless_service.observing.traffic import is_traffic
@@ -99,13 +98,8 @@ def _answer(body: RerankRequest, lists: list[ListOfOne], usual: int) -> RerankAn
         for place, (each, sent) in enumerate(zip(lists, body.lists, strict=True))
     ]
     fused = _fused(body, corrected, limit, alone=only is not None)
-    answer: RerankAnswer = {"hits": [], "answered": True, "unknown": [each.unknown for each in corrected]}
-    if (judged := _judged(body, only, fused.scores)) is not None:
-        cut, scores = judged
-        answer["confidence"] = cut.confidence(scores[:DEPTH])
-        answer["calibrated"] = cut.pairs > 0
-        if body.min_accuracy:
-            answer["answered"] = answer["confidence"] >= cut.threshold(body.min_accuracy, "min_accuracy")
+    unknown = [each.unknown for each in corrected]
+    answer: RerankAnswer = {"hits": [], "unknown": unknown, "answered": True, **_judged(body, only, fused.scores)}
     if answer["answered"]:
         answer["hits"] = _hits(fused, lists, limit)
     return answer
@@ -120,8 +114,8 @@ def _fused(body: RerankRequest, corrected: list[Reranked], limit: int, *, alone:
     return hubless.fuse(corrected, weights=weights, by=body.fusion or _FUSION, limit=max(limit, DEPTH))
 
 
-def _judged(body: RerankRequest, only: ListOfOne | None, scores: list[float]) -> tuple[Cut, list[float]] | None:
-    """Return the cut that tells the confidence, and the scores as it takes them; None where there is no cut.
+def _judged(body: RerankRequest, only: ListOfOne | None, scores: list[float]) -> CertaintyAnswer:
+    """Return how sure the best hit is, by the cut of the request, or by that of the correction of a list alone.
 
     The cut of a correction takes scores of which the higher is better. That of the request says what it takes.
     """
@@ -130,12 +124,12 @@ def _judged(body: RerankRequest, only: ListOfOne | None, scores: list[float]) ->
     if body.cut is not None:
         if body.cut.distance != down:
             raise InputError("cut", f"one of scores, {'lower' if down else 'higher'} is better", "another")
-        return body.cut, scores
+        return certainty_of(body.cut, scores, body.min_accuracy)
     if own is not None:
-        return own, [-score for score in scores] if down else scores
+        return certainty_of(own, [-score for score in scores] if down else scores, body.min_accuracy)
     if body.min_accuracy:
         raise InputError("min_accuracy", "a cut beside it, or one list whose correction has labels", "none")
-    return None
+    return {}
 
 
 def _hits(fused: Fused, lists: list[ListOfOne], limit: int) -> list[RerankedHit]:

@@ -163,6 +163,9 @@ class DirectRoute(APIRoute):
                 given["body"] = await read_body(call, self._body, subject, required=self._required)
             if self._url:
                 given["url"] = read_url(call, self._url, subject)
+            # whatever asks for a write is answered with it
+            if seq := getattr(given.get("body", given.get("url")), "min_seq", None):
+                given["held"] = await call.engine.freshness.reach(call.trace, given["held"], seq)
         return given
 
 

@@ -56,7 +56,7 @@ async def list_scores(call: Call) -> Response:
 
 @score_routes.at("GET", _PATH, "One correction of scores", ScoresAnswer, "scores_not_found", "storage")
 async def get_scores(call: Call, name: str) -> Response:
-    """Says what it was learned from, and how far its confidence can be trusted."""
+    """Says what it was learned from, and how many labels calibrated it."""
     correction = await kept(call, name)
     return send(await asyncio.to_thread(_describe, call.engine.scores, name, correction))
 

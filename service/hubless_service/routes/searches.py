@@ -77,8 +77,6 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
     In each hit score = similarity − strength · offset.
     """
     wanted = query_of(body, call.settings)
-    if wanted.min_seq:
-        held = await call.engine.freshness.reach(call.trace, held, wanted.min_seq)
     found = await call.engine.search(call, held, [wanted])
 
     def answer() -> QueryAnswer:
@@ -101,7 +99,6 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
 async def query_batch(call: Call, room: Annotated[None, Depends(_room)], held: Held, body: BatchRequest) -> Response:
     """Answers are in the order of the queries. If one query is wrong, the whole batch is refused."""
     wanted = _queries_of(body, Subject(held, call.settings))
-    held = await call.engine.freshness.reach(call.trace, held, max(query.min_seq for query in wanted))
     found = await call.engine.search(call, held, wanted)
 
     def answer() -> BatchAnswer:
@@ -134,7 +131,6 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
         extras=sent.with_ or NO_EXTRAS,
         score_threshold=sent.score_threshold,
         timeout_ms=sent.timeout_ms or settings.default_timeout_ms,
-        min_seq=sent.min_seq or 0,
     )
 
 

@@ -125,9 +125,9 @@ class Freshness:
                 raise HttpProblem("not_ready", "A version is being opened that has the writes.")
         return self._shelf.collection(name)
 
-    async def reach(self, trace: Trace, collection: hubless.Collection, seq: int | None) -> hubless.Collection:
+    async def reach(self, trace: Trace, collection: hubless.Collection, seq: int) -> hubless.Collection:
         """Return the collection with a write in it. Raises `InputError` if there is no such write yet."""
-        if seq and collection.seq < seq:
+        if collection.seq < seq:
             collection = await self.latest(trace, collection.name)
             if collection.seq < seq:
                 if (living := self._shelf.known(collection.name).living) and living.error:

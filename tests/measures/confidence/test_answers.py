@@ -14,7 +14,7 @@ PAYLOAD = [{"even": row % 2 == 0} for row in range(small.COUNT)]
 
 def without_model(index):
     """The same index, as if it came from a version without a model of confidence."""
-    return hubless.Collection(replace(index.parts, confidence=None))
+    return hubless.Collection(replace(index.parts, cut=None))
 
 
 @pytest.fixture(scope="module", params=CORRECTIONS)

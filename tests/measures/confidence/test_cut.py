@@ -5,9 +5,9 @@ import pytest
 
 from hubless.errors import InputError
 from hubless.measures.confidence.cut import CONFIDENCE, PRESENCE, Cut, fit_confidence
-from hubless.measures.confidence.labelled_answers import Answers
-from hubless.measures.confidence.level import DEPTH, PENALTIES, Level
+from hubless.measures.confidence.level import PENALTIES, Level
 from hubless.measures.confidence.logistic import Logistic
+from hubless.measures.labelled_answers import DEPTH, Answers
 
 RNG = np.random.default_rng(3)
 NO_WEIGHTS = np.zeros(4, np.float32)

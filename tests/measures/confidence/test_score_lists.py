@@ -9,7 +9,7 @@ import pytest
 import hubless
 from hubless.errors import InputError
 from hubless.measures.confidence.cut import CONFIDENCE
-from hubless.measures.confidence.level import DEPTH
+from hubless.measures.labelled_answers import DEPTH
 
 ACCURACIES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)
 

@@ -70,17 +70,9 @@ OF_BANK = rows_of(
 OF_INDEX = rows_of(
     "fit",
     *(({"correction": "csls", "dims": dims}, "dims: expected ") for dims in (8, 9, 0, -1)),
-    ({"correction": "csls", "keep_full": True}, "keep_full: expected dims beside it"),
     *(
         ({"metric": metric}, 'metric: expected metric="cosine" …, metric="dot" …, metric="euclidean"')
         for metric in (None, "l2")
-    ),
-    *(
-        (
-            {"metric": "euclidean", "correction": "csls", "dims": 6, **more},
-            "dims: expected …distances of metric euclidean need all dimensions",
-        )
-        for more in ({}, {"keep_full": True})
     ),
     (
         {"metric": "euclidean", "correction": "csls", "targets": TARGETS + 1000, "query_bank": BANK + 1000},
@@ -89,7 +81,6 @@ OF_INDEX = rows_of(
 )
 OF_BUILD = rows_of(
     "build",
-    ({"strength": 1, "live_queries": BANK}, "strength: expected none …, got 1"),
     shard_targets=[
         (wrong, "shard_targets: expected a whole number from 1000") for wrong in (0, 999, -8, 2.5, True, "1000")
     ],

@@ -7,7 +7,6 @@ from support.refusals.shape import (
     NAMES,
     NUMBERS,
     ROWS,
-    TARGETS,
     among,
     content,
     parquet,
@@ -32,9 +31,6 @@ def with_clicks(**columns):
 
 OF_CLICKS = rows_of(
     "fit",
-    (clicked(PAIRS, target_prior=COUNTS), "target prior: expected none beside clicks"),
-    (clicked(PAIRS, live_queries=BANK), "strength: expected none beside clicks"),
-    (clicked(PAIRS, fit_by="kind", payload={"kind": NAMES}), "fit_by: expected none beside clicks"),
     (clicked(PAIRS[:19]), "clicks: expected those of at least 20 different queries, got of 19"),
     (clicked(PAIRS.select(["target"])), "clicks: expected a table with a column query, got target"),
     (clicked(content("c.csv", "query,tgt\n0,1\n")), "clicks: expected a table with a column target, got query, tgt"),
@@ -47,7 +43,6 @@ OF_CLICKS = rows_of(
         "clicks: expected a file, a folder of the query sample, or a column of the query bank, got clickd",
     ),
     (clicked(PAIRS, query_bank=None), "query bank: expected example queries"),
-    (clicked(PAIRS, correction="csls"), "clicks: expected none with this correction"),
 )
 
 
@@ -75,9 +70,6 @@ OF_OFFSETS = rows_of(
         for name, given in (("offsets:", None), ("offsets:x.npy", OWN))
     ),
     (brought(OWN, correction="csls"), "correction: expected 'offsets' beside offsets, … got csls"),
-    (brought(OWN, target_prior=COUNTS), "target prior: expected none beside correction offsets"),
-    (brought(OWN, fit_by="title"), "fit_by: expected none beside correction offsets"),
-    (brought(OWN, target_bank=BANK), "target bank: expected none beside correction offsets"),
     (brought(OWN, parameters={"k": 3}), "parameter of offsets: expected no parameters, got k"),
     (brought("no_column"), "offsets: expected a file, as there is no payload, got no_column"),
     (own({"id": NAMES[:998], "own": OWN[:998]}), "…a row for the id of each target, got none for 'id-998' and 1 more"),
@@ -92,13 +84,6 @@ OF_GROUPS = rows_of(
     *(
         ({"query_bank": ASKED, "payload": TENANTS, "fit_by": "tenant", **more}, words)
         for more, words in (
-            ({"correction": "none"}, "fit_by: expected a correction that folds into offsets, such as auto, got none"),
-            (
-                {"correction": "sinkhorn"},
-                "fit_by: expected a correction that folds into offsets, such as auto, got sinkhorn",
-            ),
-            ({"target_prior": COUNTS}, "fit_by: expected none beside a target prior"),
-            ({"correction": "dbsn", "target_bank": TARGETS}, "fit_by: expected none beside a target bank"),
             ({"fit_by": "tennant"}, "payload: expected a column tennant, … got tenant, price"),
             ({"fit_by": "price"}, "payload, column price: expected texts, whole numbers or booleans"),
             ({"query_bank": BANK}, "payload of the query bank: expected a column tenant, … got no columns"),
@@ -141,6 +126,5 @@ OF_PRIOR = rows_of(
         ({"correction": "sn", "target_prior": given}, f"target prior: expected 1000 numbers, one a target, got {got}")
         for given, got in ((COUNTS[1:], "999"), (COUNTS[:, np.newaxis], "an array of shape"))
     ),
-    ({"correction": "csls", "target_prior": COUNTS}, "target prior: expected none with this correction"),
 )
 ROWS_OF_DEMAND = [*OF_CLICKS, *OF_OFFSETS, *OF_GROUPS, *OF_PRIOR]

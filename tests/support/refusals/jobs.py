@@ -29,7 +29,6 @@ OF_FILES = rows_of(
             ("gates:", "correction: {from: a.json, name: nnn}\ngates:", "correction: expected either `from`"),
             ("gates:", "executor: {type: dask}\ngates:", "executor.type: expected local, ray, or ray://HOST:PORT"),
             ("gates:", "target_prior: {column: a}\ngates:", "target_prior: expected a valid string"),
-            ("gates:", "fit_by: shop\npublish: qdrant://h:1/c\ngates:", "fit_by: expected no fit_by beside publish"),
         )
     ),
     *(
@@ -71,7 +70,6 @@ OF_JOBS = rows_of(
     ],
     query_bank=[("nowhere.npy", "…query_bank.0: there is no such", StorageError)],
     encoder=[("nowhere.toml", "…nowhere.toml", StorageError)],
-    target_prior=[("title", "target prior: expected none with this correction")],
     more=[
         (targets("c.parquet", ["item-5"]), "…in a.parquet and in c.parquet", DuplicateIds),
         (targets("c.parquet", [5]), "…ids of one type"),

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from hubless.errors import advice
-from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
 from hubless.measures.evenness import FULL_STRENGTH, POOR, ChosenStrength
+from hubless.measures.labelled_pairs import FEWEST_PAIRS
 from hubless.measures.significance import mcnemar, paired_difference
 from hubless.store.bundle import DecidedStrength, LabelsRecord, Manifest, SaidByLabels
 from hubless.vectors.arrays import F32, F64, Flags

@@ -1,6 +1,7 @@
 """Queries from the payload of targets: a title or a caption is much like what people ask."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,13 @@ from hubless.vectors.free_payload import free_rows, is_free
 MOST_PAYLOAD_QUERIES = 10_000
 """A bank of more queries corrects hardly better."""
 _BATCH = 256
+_OF_PAYLOAD = "payload:"
+
+
+def payload_columns(given: str | Path) -> list[str] | None:
+    """Return the columns that `payload:title,caption` names; None for another text."""
+    name = str(given)
+    return name.removeprefix(_OF_PAYLOAD).split(",") if name.startswith(_OF_PAYLOAD) else None
 
 
 def payload_queries(collection: Collection, columns: Sequence[str], most: int = MOST_PAYLOAD_QUERIES) -> F32:

@@ -25,10 +25,10 @@ from hubless.corrections.supported import asked_by
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
 from hubless.encoders import Encoder, Endpoint, load_encoder
 from hubless.errors import InputError
-from hubless.measures.confidence.calibration_pairs import calibrating_rows
-from hubless.measures.confidence.cut import Cut
+from hubless.measures.labelled_pairs import calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.measures.repeats import with_copies
+from hubless.search.parts import Parts
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
@@ -208,8 +208,6 @@ class Inputs:
         """Return the queries and extra targets that are given, and the clients of a bank that is to be thinned."""
         given, clients = {}, None
         if (raw := raw_bank(self.query_bank, targets, encoder)) is not None:
-            if self.relevant is not None:
-                raise InputError("relevant", "none for live queries or texts, of which a bank is made", "some")
             given["query_bank"], clients = raw
         for name in ("query_bank", "target_bank", "live_queries"):
             if name not in given and (vectors := getattr(self, name)) is not None:
@@ -234,8 +232,6 @@ class Inputs:
         """Return the rows of the right targets of each bank query; None without labels."""
         if self.relevant is None:
             return None
-        if self.query_bank is None:
-            raise InputError("relevant", "none without a query bank, whose right targets it has", "some")
         targets = KnownItems(items.vectors.shape[0], items.ids)
         return calibrating_rows(self.relevant, targets, known_queries(given["query_bank"]))
 
@@ -301,7 +297,7 @@ class BuildVectors:
     records: dict[str, InputRecord] = field(default_factory=dict)
     bank_given: bool = True
     relevant: list[I64 | None] | None = None
-    calibrated: Cut | None = None
+    calibrated: Parts | None = None
     files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
     clients: tuple[str, ...] | None = None
     counts: I64 | None = None

@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 
-from hubless.builder.banks.payload_queries import column_texts, encoded_texts
+from hubless.builder.banks.payload_queries import column_texts, encoded_texts, payload_columns
 from hubless.encoders import Encoder
 from hubless.errors import InputError, NoEncoder, UnknownField, advice, names_of
 from hubless.store.query_sample import QuerySample, holds_sample, read_sample
@@ -13,7 +13,6 @@ from hubless.vectors.readers.arrow_rows import reading_payload
 from hubless.vectors.sources import HeldVectors
 
 _QUERY_BANK = "query bank"
-_OF_PAYLOAD = "payload:"
 
 _log = logging.getLogger("hubless.banks")
 
@@ -40,12 +39,6 @@ def sample_at(path: str | Path) -> QuerySample | None:
     for file, why in sample.skipped.items():
         _log.warning(f"{file} is left out: it is {why}")
     return sample
-
-
-def payload_columns(given: str | Path) -> list[str] | None:
-    """Return the columns that `payload:title,caption` names; None for another text."""
-    name = str(given)
-    return name.removeprefix(_OF_PAYLOAD).split(",") if name.startswith(_OF_PAYLOAD) else None
 
 
 def _of_payload(columns: list[str], targets: Items, encoder: Encoder | None) -> F32:

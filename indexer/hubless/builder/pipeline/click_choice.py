@@ -13,7 +13,7 @@ from hubless.corrections.fits import fit_each
 from hubless.corrections.target_columns import NO_COLUMNS, offsets_each
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
-from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
+from hubless.measures.labelled_pairs import FEWEST_PAIRS
 from hubless.measures.repeats import distinct_rows, without_copies
 from hubless.store.bundle import ClicksRecord
 from hubless.vectors.arrays import F64, I64

@@ -8,8 +8,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from hubless.builder.incompatible import FAISS
 from hubless.builder.indexing import IndexOrder, IndexResult, in_segments
-from hubless.builder.recipe import FAISS
 from hubless.errors import NoEngine, storage_errors
 from hubless.knn import augment
 from hubless.knn.base import Found

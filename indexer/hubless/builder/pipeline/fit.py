@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from hubless.builder.banks.bank_review import warnings
 from hubless.builder.banks.bank_split import split_bank
-from hubless.builder.banks.default_strength import asking, first_strength, judged
+from hubless.builder.banks.default_strength import first_strength
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors, HeldContents
+from hubless.builder.pipeline.calibration import fitted_cut, judged_by
 from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
 from hubless.builder.pipeline.held_back import naming_held_back
 from hubless.builder.pipeline.manifests import new_manifest, provenance
@@ -38,11 +39,8 @@ from hubless.corrections.banks.far_away import check_near
 from hubless.corrections.banks.live_queries import MOST_LIVE, drawn
 from hubless.corrections.fits import fit_each
 from hubless.measures.bank_record import BankRecord
-from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
-from hubless.measures.confidence.cut import Cut, fit_confidence
-from hubless.measures.confidence.labelled_answers import Answers
-from hubless.measures.confidence.level import DEPTH
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
+from hubless.measures.labelled_pairs import LabelledPairs, hold_out_pairs
 from hubless.measures.likeness import share_among
 from hubless.progress import Silent, Steps
 from hubless.search import canaries
@@ -58,7 +56,7 @@ from hubless.store.bundle import (
     StrengthRecord,
     role_records,
 )
-from hubless.vectors.arrays import F32, I64, Flags
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import VectorSource, in_memory, sample
 
 _log = logging.getLogger("hubless.banks")
@@ -88,7 +86,7 @@ def fit_version(new: New, bench: Workbench) -> Parts:
 
     Hubness is measured with half of the bank, by a fit on others. That fit is then dropped: the offsets of the version
     are fitted on all of the bank. The logger `hubless.banks` warns of what is noticed. A part of the queries with
-    labels is left out of the bank: these calibrate the model of confidence, and say whether the correction does harm.
+    labels is left out of the bank: these calibrate how sure answers are, and say whether the correction does harm.
     """
     vectors, held, strength = new.vectors, new.held, new.strength
     recipe = bench.recipe
@@ -110,8 +108,7 @@ def fit_version(new: New, bench: Workbench) -> Parts:
     cut = None
     if vectors.bank_given:
         strength = judged_by(strength, ranker, new.judges or pairs, fitted.found)
-        bench.steps.step("fitting the model of confidence")
-        cut = confidence_of(ranker, bank, pairs, strength.value, vectors.calibrated)
+        cut = fitted_cut(ranker, bank, pairs, strength.value, vectors.calibrated, bench.steps)
     notes = [*vectors.notes, *notes, *(_notes_of_given(vectors, recipe.metric) if given else [])]
     notes += [*fitted.notes, *warnings(chosen)]
     record, told = naming_held_back(record, held.ids.array, fitted.found.held)
@@ -141,7 +138,7 @@ def fit_version(new: New, bench: Workbench) -> Parts:
         bank_sample=bank_sample(bank, recipe.seed) if vectors.bank_given else None,
         correction=lambda: corrected.correction,
         canary=lambda: placed.canary,
-        confidence=cut,
+        cut=cut,
     )
 
 
@@ -297,53 +294,3 @@ def _notes(measured: FittedCorrection, shipped: FittedCorrection) -> list[str]:
 
 MOST_APART = 2.0
 """Cosines lie no further apart."""
-MOST_FITTED = 1000
-"""So many bank queries are asked at most, as more fit confidence hardly better."""
-_BLOCK = 256
-_MOST_RELEVANT = 100
-"""Right targets of a query that are left out to see its answer without them."""
-
-
-def confidence_of(
-    ranker: Ranker, bank: VectorSource, pairs: LabelledPairs | None, strength: float, before: Cut | None
-) -> Cut:
-    """Fit the model on at most 1,000 bank queries (b, d)."""
-    queries = in_memory(sample(bank, MOST_RESCORED if ranker.is_slow else MOST_FITTED))
-    depth = min(DEPTH, ranker.count)
-    raw, full = (_ranked(ranker, queries, depth, each)[:2] for each in (0.0, 1.0))
-    model = fit_confidence(queries, raw, full)
-    if pairs is not None:
-        return calibrated(model, ranker, pairs, strength)
-    return model if before is None else model.with_calibration(before)
-
-
-def judged_by(
-    strength: DecidedStrength, ranker: Ranker, pairs: LabelledPairs | None, found: Survey | None = None
-) -> DecidedStrength:
-    """Return the strength after labelled queries have spoken, or with a note that asks for some that are not in a bank.
-
-    `found` are answers to held-out queries of a bank.
-    """
-    if pairs is not None and not pairs.fitted and any(map(len, pairs.relevant)):
-
-        def right(at: float) -> Flags:
-            *_, rows = _ranked(ranker, pairs.queries, 1, at)
-            return np.array([row in wanted for (row,), wanted in zip(rows, pairs.relevant, strict=True) if len(wanted)])
-
-        return judged(strength, right)
-    return strength if found is None or not ranker.is_folded else asking(strength, *found.upheaval())
-
-
-def calibrated(model: Cut, ranker: Ranker, pairs: LabelledPairs, strength: float) -> Cut:
-    """Ask the queries of labelled pairs, and calibrate the model by the answers."""
-    most = min(_MOST_RELEVANT, max(map(len, pairs.relevant)))
-    found = _ranked(ranker, pairs.queries, min(DEPTH + most, ranker.count), strength)
-    return model.calibrated_by(Answers.of(pairs.queries, *found, pairs.relevant), strength).told()
-
-
-def _ranked(ranker: Ranker, queries: F32, depth: int, strength: float) -> tuple[F32, F32, I64]:
-    """Return folded scores, similarities and rows (m, depth)."""
-    found = [ranker.rank(queries[at : at + _BLOCK], depth, strength, {}) for at in range(0, len(queries), _BLOCK)]
-    scores = [ranker.folded_scores(each, strength) for each in found]
-    similarities, rows = ([each.similarities for each in found], [each.rows for each in found])
-    return np.concatenate(scores), np.concatenate(similarities), np.concatenate(rows)

@@ -11,9 +11,7 @@ from importlib.metadata import version as installed_version
 from typing import Any
 
 from hubless.corrections import registered
-from hubless.encoders import Encoder
 from hubless.knn.flat import FLAT_KIND
-from hubless.measures.confidence.cut import Cut
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import SegmentView
@@ -21,7 +19,6 @@ from hubless.search.segments.targets import Targets
 from hubless.store import bundle
 from hubless.store.bundle import (
     FORMAT_VERSION,
-    ConfidenceRecord,
     CorrectionRecord,
     IndexRecord,
     InputRecord,
@@ -94,7 +91,7 @@ def described(parts: Parts, name: str, version: str) -> Manifest:
     fields: dict[str, Any] = {}
     if known.fit == UNSAVED:
         encoder = None if parts.encoder is None else {"dim": parts.encoder.dim}
-        fields = {"fit": version, "encoder": encoder, "confidence": confidence_record(parts.confidence)}
+        fields = {"fit": version, "encoder": encoder, **parts.told}
     schema = parts.payload_schema
     fields |= {
         "collection": name,
@@ -113,22 +110,13 @@ def described(parts: Parts, name: str, version: str) -> Manifest:
     return known.model_copy(update=fields)
 
 
-def other_numbers(parts: Parts, *, encoder: Encoder | None = None, model: Cut | None = None, **more: Any) -> Parts:
-    """Return a collection whose fit keeps its state and has another encoder or model of confidence. It has no name yet.
+def other_numbers(parts: Parts, held: Mapping[str, Any] | None = None, **more: Any) -> Parts:
+    """Return a collection whose fit keeps its state, and holds other things, such as an encoder. It has no name yet.
 
     `more` are fields of the manifest, such as the strength.
     """
-    if model is not None:
-        more["confidence"] = confidence_record(model)
-    made = parts.saying(**more, fit=UNSAVED)
-    return replace(made, encoder=encoder or parts.encoder, confidence=model or parts.confidence)
-
-
-def confidence_record(model: Cut | None) -> ConfidenceRecord | None:
-    """Return what a manifest says of a model of confidence."""
-    if model is None:
-        return None
-    return ConfidenceRecord(calibrated=model.pairs > 0, pairs=model.pairs, accuracies=model.accuracies, lean=model.lean)
+    made = replace(parts, **(held or {}))
+    return made.saying(**more, **made.told, fit=UNSAVED)
 
 
 def _record(view: SegmentView, kind: str, version: str) -> SegmentRecord:

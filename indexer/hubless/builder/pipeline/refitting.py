@@ -22,7 +22,7 @@ from hubless.corrections.roles import FIT_BY, PRIOR
 from hubless.corrections.supported import BELIEVED
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
 from hubless.errors import InputError
-from hubless.measures.confidence.calibration_pairs import calibrating_rows
+from hubless.measures.labelled_pairs import calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.search.parts import Parts
 from hubless.search.segments.role_columns import columns_of
@@ -81,7 +81,7 @@ def refit_vectors(
         counts=bank.counts,
         groups=bank.groups,
         # the calibration stays with the correction
-        calibrated=before.confidence if before and kept else None,
+        calibrated=before if kept else None,
         records=records,
         **more,
     )

@@ -97,8 +97,8 @@ def write_query_time(folder: Path, query_time: QueryTime | None) -> None:
 def write_fit(folder: Path, parts: Parts) -> None:
     """Write the fitted correction and what belongs to it."""
     np.savez(folder / bundle.CORRECTION, allow_pickle=False, **parts.correction().state())
-    if parts.confidence is not None:
-        np.savez(folder / bundle.CONFIDENCE, allow_pickle=False, **parts.confidence.state())
+    if parts.cut is not None:
+        np.savez(folder / bundle.CONFIDENCE, allow_pickle=False, **parts.cut.state())
     for name, array in ((bundle.BANK_SAMPLE, parts.bank_sample), (bundle.BASIS, parts.space.directions)):
         if array is not None:
             write_array(folder / name, array)

@@ -28,10 +28,10 @@ from numpy.typing import ArrayLike, NDArray
 from hubless.errors import InputError
 from hubless.measures.confidence.assessment import Assessment
 from hubless.measures.confidence.guarantee import ACCURACIES, SURE, check_chance, guaranteed_cut, labels_needed
-from hubless.measures.confidence.labelled_answers import Answers
-from hubless.measures.confidence.level import DEPTH, Level
+from hubless.measures.confidence.level import Level
 from hubless.measures.confidence.logistic import Logistic
 from hubless.measures.confidence.score_lists import FEWEST_LISTS, check_enough, score_list, score_lists
+from hubless.measures.labelled_answers import DEPTH, Answers
 from hubless.vectors.arrays import F32, F64, Flags, check_between
 
 CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.75, -0.5)

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.measures.labelled_answers import DEPTH
 from hubless.vectors.arrays import F32, F64
 
-DEPTH = 11
-"""So many of the best scores of a query count."""
 COPIES = 1e-4
 """A score that is less than this share of τ below the first is equal to it."""
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)

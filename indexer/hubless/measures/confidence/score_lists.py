@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any
 
 from hubless.errors import InputError
-from hubless.measures.confidence.level import DEPTH
+from hubless.measures.labelled_answers import DEPTH
 
 FEWEST_LISTS = 20
 LISTS = "lists of scores, the best hit first"

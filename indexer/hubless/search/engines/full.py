@@ -17,7 +17,7 @@ from hubless.errors import BundleDamaged
 from hubless.kernels.reductions import top_k
 from hubless.knn.augment import AugmentedVectors, folded_queries
 from hubless.knn.base import Found
-from hubless.measures.confidence.level import DEPTH
+from hubless.measures.labelled_answers import DEPTH
 from hubless.search.bitmap import Bitmap
 from hubless.store.bundle import reading
 from hubless.vectors.arrays import F32, I64

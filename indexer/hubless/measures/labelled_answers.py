@@ -1,4 +1,4 @@
-"""Answers to labelled queries."""
+"""Answers to labelled queries: as many scores of each as are looked at."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Self
@@ -6,9 +6,10 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.measures.confidence.level import DEPTH
 from hubless.vectors.arrays import F32, Flags
 
+DEPTH = 11
+"""So many of the best scores of a query count. Searches rank so deep, however few hits are wanted."""
 _ROUNDING = np.float32(1e-6)
 
 

@@ -1,4 +1,4 @@
-"""Labelled pairs that calibrate confidence, and their split from a query bank."""
+"""Queries whose right targets are known, and their split from a query bank: they judge what is fitted without them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
