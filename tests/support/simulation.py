@@ -566,7 +566,7 @@ class World:
         """Make confidence a probability, by labels of queries at random."""
         with self.job(MERGE):
             now = hubless.open(self.path, NAME)
-            if now.count and now.parts.confidence:
+            if now.count and now.manifest.confidence:
                 relevant = [self.rng.choice(now.ids(range(now.count))) for _ in range(LABELLED)]
                 queries = np.array([unit(f"asked {row}") for row in range(LABELLED)], np.float32)
                 made = calibrate(self.path, NAME, queries, relevant, keep=self.keep())
