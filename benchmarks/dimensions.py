@@ -63,7 +63,7 @@ def kept_full(given: Trial, dims: int) -> float:
     """R@1 in per cent by `auto` of an index of so many dimensions, of which whole vectors rank the candidates."""
     index = hubless.Index("auto", "cosine", dims=dims, keep_full=True)
     index.fit(given.query_bank, given.targets, target_bank=given.target_bank)
-    firsts = index.query(given.pairs.queries[given.rows], 1).ranked.rows[:, 0]
+    firsts = index.query(given.pairs.queries[given.rows], 1).rows[:, 0]
     return 100 * float(np.mean([row in relevant for row, relevant in zip(firsts, given.relevant, strict=True)]))
 
 

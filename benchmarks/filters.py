@@ -24,8 +24,7 @@ from hubless.knn.augment import centre
 from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
 from hubless.search.bitmap import Bitmap
-from hubless.search.matches import Matches
-from hubless.search.ranker import Ranker
+from hubless.search.ranker import Question, Ranker
 from hubless.vectors.payload import Payload
 from hubless.vectors.sources import as_source
 
@@ -90,17 +89,18 @@ def ask(ranker, raw, queries, mask, exact):
     """Return recall, and times beside search without a filter and raw flat search."""
     targets = ranker.targets
     bits = Bitmap(mask)
-    matches = Matches(targets.numbers, [bits], [bits], None)
+    matches = targets.matching([bits, Bitmap(mask[:0])])
     k = min(K, matches.count)
     selected = faiss.SearchParameters(sel=bits.selector)
     singles = [queries[i : i + 1] for i in range(SINGLES)]
     sides = {
-        "filtered": lambda: [ranker.rank(query, k, 1.0, {}, matches) for query in singles],
-        "no filter": lambda: [ranker.rank(query, K, 1.0, {}) for query in singles],
+        "filtered": lambda: [ranker.rank(Question(query, 1.0, {}, matches), k) for query in singles],
+        "no filter": lambda: [ranker.rank(Question(query, 1.0), K) for query in singles],
         "raw flat": lambda: [raw.search(query, k, params=selected) for query in singles],
     }
     seconds = harness.medians(harness.interleaved(sides, REPEATS, thread_time))
-    found = np.concatenate([ranker.rank(queries[i : i + 1], k, 1.0, {}, matches).rows for i in range(len(queries))])
+    asked = Question(queries, 1.0, {}, matches)
+    found = np.concatenate([ranker.rank(asked.of(np.array([i])), k).rows for i in range(len(queries))])
     scores = np.where(mask, exact, -np.inf)
     least = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
     return {

@@ -4,12 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import hubless.search.bitmap
 from hubless.filters import parse_filter
 from hubless.knn import INDEXES
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.matches import MatchesCache
+from hubless.search.segments.matches import MatchesCache
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
 from hubless.vectors.payload import Payload
@@ -47,8 +46,7 @@ def test_selector_and_rows_are_those_of_the_mask(share):
 
 
 @pytest.mark.parametrize("share", [0, 0.01, 0.5, 1])
-def test_pages_hold_the_matches_from_a_row_on(share, monkeypatch):
-    monkeypatch.setattr(hubless.search.bitmap, "_PAGE_BYTES", 3)
+def test_pages_hold_the_matches_from_a_row_on(share):
     mask = np.random.default_rng(2).random(COUNT) < share
     bits, rows = Bitmap(mask), np.flatnonzero(mask)
     for start in (0, 1, 8, 500, COUNT - 1):
@@ -92,9 +90,9 @@ def test_matches_know_their_filter_and_what_is_left_out_of_them():
     index.index.add(np.zeros((4, 16), np.float32))
     targets = Targets.of([Segment(index=index, offsets=np.zeros(4, np.float32), payload=Payload(table))], 4)
     matches = targets.matches(filter)
-    assert (matches.filter, matches.searched[0].filter) == (filter, filter)
+    assert matches.scope.places[0].only.filter == filter
     left = targets.without(np.array([2, 0])).without(np.array([1]))
-    [bits, _] = left.matches(filter).searched
+    bits = left.matches(filter).scope.places[0].only
     assert (bits.rows.tolist(), bits.filter, bits.without.tolist()) == ([1], filter, [0, 2, 3])
     [every, _] = [view.searched for view in left.views]
     assert (every.rows.tolist(), every.filter, every.without.tolist()) == ([1], None, [0, 2, 3])

@@ -15,7 +15,7 @@ from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.index_files import make_index
 from hubless.progress import Silent
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.ranker import Ranker
+from hubless.search.ranker import Question, Ranker
 from hubless.vectors.arrays import unit_rows
 from hubless.vectors.sources import as_source
 
@@ -59,7 +59,7 @@ class TestKinds:
         best = -np.sort(-np.where(mask, exact, -np.inf), axis=1)[:, :k]
         for start in range(0, len(problem.queries), together):
             part = slice(start, start + together)
-            found = ranker.rank(problem.queries[part], k, 1.0, {}, matches)
+            found = ranker.rank(Question(problem.queries[part], 1.0, {}, matches), k)
             assert found.rows.shape == (together, k)
             assert mask[found.rows].all()
             assert all(len(set(line)) == k for line in found.rows.tolist())
@@ -73,7 +73,7 @@ class TestKinds:
     def test_exact_search_finds_the_best_with_any_index(self, made, problem, share):
         ranker, exact = made
         mask = np.random.default_rng(4).random(COUNT) < (share or 1)
-        found = ranker.rank(problem.queries, K, 1.0, {"exact": True}, share and chosen(ranker.targets, mask))
+        found = ranker.rank(Question(problem.queries, 1.0, {"exact": True}, share and chosen(ranker.targets, mask)), K)
         best = -np.sort(-np.where(mask, exact, -np.inf), axis=1)[:, :K]
         np.testing.assert_allclose(found.scores, best, rtol=0, atol=1e-3)
 
@@ -82,7 +82,7 @@ class TestKinds:
         monkeypatch.setattr(selected, "rows_of_a_part", lambda dim: 7)  # fewer than k
         rows = np.arange(0, COUNT, 60)
         matches = chosen(ranker.targets, np.isin(np.arange(COUNT), rows))
-        found = ranker.rank(problem.queries, K, 1.0, {"exact": True}, matches)
+        found = ranker.rank(Question(problem.queries, 1.0, {"exact": True}, matches), K)
         np.testing.assert_allclose(found.scores, -np.sort(-exact[:, rows], axis=1)[:, :K], rtol=0, atol=1e-3)
 
 

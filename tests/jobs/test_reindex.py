@@ -108,7 +108,7 @@ def test_new_changed_and_gone_targets_are_taken_over_and_get_their_offsets_from_
     check(built, expected("item-3", "item-45x-70", "item-71", *names(45, 60), item_3=5))
     opened = hubless.open(built / "catalog", NAME)
     assert (opened.manifest.job.offsets, opened.manifest.job.built) == ("kept", "grown")
-    np.testing.assert_allclose(opened.offsets, fit.offsets(opened.parts.source), atol=1e-6)
+    np.testing.assert_allclose(opened.offsets, fit.offsets(opened.parts.targets), atol=1e-6)
     assert opened.payload([opened.row("item-71")]) == [{"title": None}]
 
 

@@ -9,8 +9,9 @@ from hubless.errors import NotFinite
 from hubless.knn.augment import folded_queries
 from hubless.search.bitmap import Bitmap
 from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
+from hubless.search.segments.rows import UNWRITTEN
 from hubless.search.segments.segment import SegmentView
-from hubless.search.segments.targets import UNWRITTEN, Targets
+from hubless.search.segments.targets import Targets
 
 DIM = 4
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -48,21 +49,21 @@ STEPS = st.lists(
 @given(STEPS)
 def test_every_one_keeps_its_targets_whatever_others_grow_from_it(steps):
     empty = nothing()
-    made = [(empty, SegmentView(empty.segment), {}, 0)]
+    made = [(empty, SegmentView(empty), {}, 0)]
     for base, ids, step in steps:
         memory, view, model, arrived = made[base % len(made)]
         if step == "move together":
             memory = memory.moved_together(view)
-            view = SegmentView(memory.segment)
-            assert len(memory.segment) == len(model)
+            view = SegmentView(memory)
+            assert len(memory) == len(model)
         else:
-            rows = memory.segment.ids.rows(ids)
+            rows = memory.ids.rows(ids)
             rows = rows[rows >= 0]
             view = view.without(rows[view.has(rows)])
             model = {wanted: value for wanted, value in model.items() if wanted not in ids}
         if step == "put":
             memory = memory.with_more(new(ids, arrived, without="h"))
-            view = SegmentView(memory.segment, view.gone)
+            view = SegmentView(memory, view.gone)
             model |= {wanted: (arrived, rank) for rank, wanted in enumerate(ids)}
             arrived += len(ids)
         made.append((memory, view, model, arrived))
@@ -91,25 +92,26 @@ def check(view, model):
 def test_score_that_leaves_float32_is_refused_where_others_are_hidden():
     vectors = np.zeros((8, DIM), np.float32)
     vectors[:, 0] = [1, 2, -9, 1, 1, 1, 1, 1]
-    index = nothing().with_more(replace(new(LETTERS, 0), vectors=vectors)).segment.index
+    targets = Targets.of([nothing()], DIM).with_more(replace(new(LETTERS, 0), vectors=vectors))
+    matches = targets.matching([Bitmap(np.empty(0, np.bool_)), Bitmap(np.arange(8) > 0)])
     with np.errstate(over="ignore"), pytest.raises(NotFinite):
-        index.find(folded_queries(np.array([[1e38, 0, 0, 0]], np.float32), 0.0), 2, None, Bitmap(np.arange(8) > 0))
+        targets.find(folded_queries(np.array([[1e38, 0, 0, 0]], np.float32), 0.0), 2, None, matches)
 
 
 def test_rank_after_a_write_is_above_those_that_follow_it():
     latest = 2**60
     stamps = np.array([[9, 9], [latest, latest + 1]])
-    targets = Targets.of([nothing().segment], DIM).with_more(replace(new("ab", 9), stamps=stamps))
+    targets = Targets.of([nothing()], DIM).with_more(replace(new("ab", 9), stamps=stamps))
     assert UNWRITTEN < targets.next_rank(8) < targets.next_rank(9) == latest + 2
 
 
 def test_replacing_one_target_again_and_again_copies_the_others_rarely():
     memory = nothing()
-    targets = Targets.of([memory.segment], DIM).with_more(new(LETTERS, 0))
+    targets = Targets.of([memory], DIM).with_more(new(LETTERS, 0))
     memories, most = set(), 0
     for turn in range(3000):
         targets = targets.without(targets.ids.rows(["a"])).with_more(new("a", 8 + turn))
-        memories.add(targets.memory.segment.index.folded.__array_interface__["data"][0])
+        memories.add(targets.written.segment.index.folded.__array_interface__["data"][0])
         most = max(most, len(targets.written.segment))
     assert len(memories) < 25
     assert most < FEWEST_GONE + 20

@@ -5,7 +5,7 @@ import pytest
 from support.problems import normal
 
 import hubless
-from hubless.search.segments.order import MOST_SPARE
+from hubless.search.segments.scope import MOST_SPARE
 
 DIM, BANK, TARGETS = 16, 80, 150
 KINDS = {

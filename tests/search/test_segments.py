@@ -107,7 +107,7 @@ def test_search_by_the_index_finds_as_many_as_asked_with_their_scores_and_none_t
         assert mask[rows].all()
         assert all(len(set(line)) == k for line in rows.tolist())
         assert (np.diff(scores, axis=1) <= 0).all()
-        exact = one.first.index.scores(augmented, one.numbers.places(rows.ravel()).reshape(rows.shape))
+        exact = one.first.index.scores(augmented, one.places(rows.ravel()).reshape(rows.shape))
         np.testing.assert_allclose(scores, exact, rtol=0, atol=1e-5)
 
 
@@ -207,7 +207,7 @@ def written(request):
         np.array(every.stamps[last]).T,
     )
     targets = Targets.of(segments, DIM, gone).with_more(more)
-    places = np.concatenate([rows + start for rows, start in zip(gone, targets.numbers.starts, strict=False)])
+    places = np.concatenate([rows + start for rows, start in zip(gone, targets.starts, strict=False)])
     plain = every.without(places)
     late = np.array([7, len(plain.ids) - 2])  # rows of the first one and of the one in memory
     return targets.without(late), plain.without(late), every

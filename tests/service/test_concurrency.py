@@ -61,7 +61,7 @@ def test_search_that_takes_all_threads_gives_the_same_answers(
     serve, shared, monkeypatch, search_threads, openmp_threads, expected, filter
 ):
     requests = [{**body, "filter": filter} if filter else body for body in REQUESTS[::2]]
-    assert shared.parts.targets.is_shared(None)
+    assert shared.parts.targets.scope(None).is_shared()
     used = threads_used(shared, monkeypatch)
     with serve({"words": shared}, search_threads=search_threads, openmp_threads=openmp_threads, hubness=False) as (
         client,

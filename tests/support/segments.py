@@ -3,20 +3,15 @@
 import numpy as np
 
 from hubless.search.bitmap import Bitmap
-from hubless.search.matches import Matches
 from hubless.store import bundle
 
 
 def chosen(targets, mask):
     """The targets that a mask (n,) of rows selects, as if a filter had found them."""
-    places = np.zeros(targets.numbers.total, np.bool_)
-    places[targets.numbers.places(np.flatnonzero(mask))] = True
-    found, searched = [], []
-    for view, start in zip(targets.views, targets.numbers.starts, strict=True):
-        left, with_vector = view.matching(None, Bitmap(places[start : start + len(view.segment)]))
-        found.append(left)
-        searched.append(with_vector)
-    return Matches(targets.numbers, found, searched, None)
+    places = np.zeros(targets.total, np.bool_)
+    places[targets.places(np.flatnonzero(mask))] = True
+    counts = [len(view.segment) for view in targets.views]
+    return targets.matching([Bitmap(part) for part in np.split(places, np.cumsum(counts)[:-1])])
 
 
 def unnamed(manifest):

@@ -13,7 +13,7 @@ from hubless.errors import EngineError, InputError
 from hubless.kernels.reductions import merged
 from hubless.knn.base import SearchParameters
 from hubless.search.bitmap import Bitmap
-from hubless.search.engines.base import How, check_scores
+from hubless.search.engines.base import How
 from hubless.vectors.arrays import F32, I64
 from hubless_milvus.client import NOT_LOADED, Client, Refused
 from hubless_milvus.expressions import LISTED, among, listed, selected
@@ -87,7 +87,6 @@ class MilvusIndex:
             parameters = self.kind.stronger(parameters, _STRONGER)
         if missed.any():
             scores[missed], rows[missed] = self._compared(asked[missed], k, only)
-        check_scores(scores, rows)
         return scores, rows
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:

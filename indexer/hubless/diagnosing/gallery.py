@@ -113,7 +113,7 @@ def gallery_of(collection: Collection) -> Gallery:
         called = collection.ids(np.asarray(wanted, np.int64))
         return [NamedTarget(*one) for one in zip(wanted, called, collection.payload(wanted), strict=True)]
 
-    targets = collection.parts.source
+    targets = collection.parts.targets
     known = known_targets(collection)
     return Gallery(f"collection {collection.name}", targets, collection.parts.space, describe, known, collection)
 

@@ -19,6 +19,7 @@ from hubless.jobs.plan import JobPlan
 from hubless.measures.labelled_pairs import LabelledPairs
 from hubless.measures.labels import KnownItems, known_queries, open_labels, right_rows
 from hubless.search.parts import Parts
+from hubless.search.ranker import Question
 from hubless.store.bundle import Hubness
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.files import as_items
@@ -55,8 +56,8 @@ def _found(parts: Parts, queries: F32, k: int) -> list[list[Any]]:
 
 
 def _rows(parts: Parts, queries: F32, k: int) -> I64:
-    found: I64 = parts.ranker.rank(queries, min(k, parts.ranker.count), parts.manifest.strength, {}).rows
-    return found
+    asked = Question(queries, parts.manifest.strength)
+    return parts.ranker.rank(asked, min(k, parts.ranker.count)).rows
 
 
 def measure_gates(plan: JobPlan, now: Parts, before: Parts | None) -> list[GateResult]:

@@ -9,7 +9,6 @@ from hubless.vectors.arrays import I64, Flags
 from hubless.vectors.payload import Masks
 
 _KEPT = np.dtype(np.uint32)
-_PAGE_BYTES = 8192
 
 
 class Bitmap:
@@ -65,16 +64,11 @@ class Bitmap:
 
     def page(self, start: int, limit: int) -> I64:
         """The first `limit` numbers from `start` on."""
-        if self._rows is not None:
-            place = int(np.searchsorted(self._rows, start))
-            return self._rows[place : place + limit].astype(np.int64)
-        found = [np.empty(0, np.int64)]
         first = start // 8
-        while first < len(self.bits) and sum(map(len, found)) < limit:
-            block = 8 * first + np.flatnonzero(np.unpackbits(self.bits[first : first + _PAGE_BYTES], bitorder="little"))
-            found.append(block[block >= start])
-            first += _PAGE_BYTES
-        return np.concatenate(found)[:limit]
+        counts = np.cumsum(np.bitwise_count(self.bits[first:]), dtype=np.int64)
+        last = first + 1 + int(np.searchsorted(counts, limit + 8))  # some of the first byte may come before
+        found = 8 * first + np.flatnonzero(np.unpackbits(self.bits[first:last], bitorder="little"))
+        return found[found >= start][:limit]
 
 
 def together(counts: Sequence[int], some: Sequence[Bitmap | None]) -> Bitmap | None:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from hubless.errors import BundleDamaged
 from hubless.knn.augment import folded_queries
 from hubless.knn.tuning import SCORE_TOLERANCE, agreement
-from hubless.search.engines.base import Searched
-from hubless.search.ranker import Ranker
+from hubless.search.ranker import Question, Ranker
+from hubless.search.segments.targets import Targets
 from hubless.store.bundle import reading
 from hubless.vectors.arrays import F32, I64
 
@@ -44,18 +44,18 @@ def ask(ranker: Ranker, queries: F32, best: I64) -> Canary:
         "recall": np.array(agreement(found, scores)),
     }
     if not ranker.is_folded:
-        arrays["answers"] = ranker.rank(canaries, k, 1.0, {}).scores
+        arrays["answers"] = ranker.rank(Question(canaries, 1.0), k).scores
     return arrays
 
 
-def stored_scores(targets: Searched, queries: F32, rows: I64) -> F32:
+def stored_scores(targets: Targets, queries: F32, rows: I64) -> F32:
     """Scores (m, k) of some rows (m, k) of each query, by the stored vectors and offsets."""
     stored = targets.vectors(rows.ravel()).reshape(*rows.shape, queries.shape[1])
     scores: F32 = np.einsum("md,mkd->mk", queries, stored) - targets.offsets(rows)
     return scores
 
 
-def check(canary: Canary, path: Path, built: Searched, ranker: Ranker | None) -> None:
+def check(canary: Canary, path: Path, built: Targets, ranker: Ranker | None) -> None:
     """Ask the canary queries in a file, and compare with the stored answers of the targets as they were built.
 
     A ranker of the same targets is asked, too, where a gate or a rescorer answers.
@@ -85,7 +85,7 @@ def check(canary: Canary, path: Path, built: Searched, ranker: Ranker | None) ->
         problem = f"canary queries reach a recall of {recall:.3f}, and reached {expected_recall:.3f} when built"
         raise BundleDamaged(path, problem)
     if answers is not None and ranker is not None:
-        answered = ranker.rank(queries, answers.shape[1], 1.0, {}).scores
+        answered = ranker.rank(Question(queries, 1.0), answers.shape[1]).scores
         same = np.mean(np.abs(answered - answers) <= SCORE_TOLERANCE * np.maximum(1.0, np.abs(answers)))
         if same < _SAME_ANSWERS:
             problem = f"{100 * (1 - same):.0f} % of the canary queries' answers score otherwise than when it was built"

@@ -1,8 +1,6 @@
 """Targets that can be queried: query → augmented query → index → hits. Pure, no HTTP."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -17,16 +15,16 @@ from hubless.measures.confidence.cut import Cut
 from hubless.measures.labels import KnownItems
 from hubless.measures.plain_ids import plain_ids
 from hubless.search import canaries
-from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
-from hubless.search.question import Question
-from hubless.search.ranker import Ranker
+from hubless.search.question import answered
+from hubless.search.ranker import Question
 from hubless.search.results import Point, Results, SideBySide, WithPayload, taken, taking
+from hubless.search.segments.matches import Matches
 from hubless.search.selection import selection
 from hubless.store.bundle import CANARY, Manifest
 from hubless.store.catalog import Catalog
-from hubless.vectors.arrays import F32, check_at_least, check_between
+from hubless.vectors.arrays import F32, I64, check_at_least, check_between
 from hubless.vectors.comparing import OF_QUERIES, ComparedSide
 
 MOST_STRENGTH = 2.0
@@ -53,10 +51,9 @@ class Collection:
         self._become(parts)
 
     def _become(self, parts: Parts) -> None:
-        known = None if parts.payload is None else MatchesCache(self.filter_cache)
         parts.targets.bitmaps.room = self.filter_cache
         # one assignment, so that a query that runs now uses either all old parts or all new ones
-        self.parts = replace(parts, known=known)
+        self.parts = parts
 
     if not TYPE_CHECKING:  # or every name would be one of its attributes
 
@@ -195,9 +192,9 @@ class Collection:
         take = None if with_payload is False else taking(parts.payload, with_payload)
         if ids is None and vectors is not None:
             queries = np.asarray(vectors) if prepared else self.prepare(vectors)
-            ranker = parts.ranker
+            own = None
         else:
-            queries, ranker = self._like(parts, vectors, ids)
+            queries, own = self._like(parts, vectors, ids)
         if strength is None:
             strength = parts.manifest.strength if ids is None else TARGET_STRENGTH
         if not prepared:
@@ -211,19 +208,19 @@ class Collection:
         chosen = None
         if group_by is not None or diversity != 0:
             chosen = selection(parts, group_by, diversity, skip + limit)
-        question = Question(parts, ranker, queries, strength, parameters or {}, matches, skip, limit)
-        results = question.results(chosen, take, explain=explain)
+        asked = Question(queries, strength, parameters or {}, matches, own)
+        results = answered(parts, asked, skip, limit, chosen, take, explain=explain)
         return results.cut(min_confidence, min_presence) if cutting else results
 
-    def _like(self, parts: Parts, vectors: ArrayLike | None, ids: Sequence[str | int] | None) -> tuple[F32, Ranker]:
-        """Return the vectors of targets as queries, and a ranker that leaves each of them out of its own answer."""
+    def _like(self, parts: Parts, vectors: ArrayLike | None, ids: Sequence[str | int] | None) -> tuple[F32, I64]:
+        """Return the vectors of targets as queries, and the row of each, which it leaves out of its answer."""
         if ids is None or vectors is not None:
             raise InputError("vectors", "either vectors or ids", "neither" if ids is None else "both")
         rows = np.array([parts.ids.row(wanted) for wanted in ids], np.int64)
         if not (there := parts.targets.have_vectors(rows)).all():
             raise InputError("id", "a target that has a vector", repr(ids[int(np.argmin(there))]))
         stored = parts.space.plain(parts.targets.vectors(rows))
-        return self.prepare(stored), parts.ranker.without(rows)
+        return self.prepare(stored), rows
 
     def side_by_side(
         self,
@@ -257,8 +254,7 @@ class Collection:
 
     def known_matches(self, filter: Filter) -> Matches | None:
         """The targets that meet a filter, if they are in the cache; else None."""
-        known = self.parts.known
-        found: Matches | None = None if known is None else known.known(filter.key)
+        found: Matches | None = self.parts.targets.known.known(filter.key)
         return found
 
     def prepare(self, vectors: ArrayLike, name: str = "vector", side: ComparedSide = OF_QUERIES) -> F32:
@@ -345,44 +341,37 @@ class Collection:
 
 def _matches(filter: Filter | Matches | Mapping[str, Any], parts: Parts) -> Matches:
     if isinstance(filter, Matches):
-        if filter.numbers is not parts.targets.numbers:
-            count = len(parts.targets)
-            others = " before a change" if filter.total == count else ""
-            raise InputError("filter", f"matches among the {count} targets", f"among {filter.total}{others}")
+        if filter.targets is not parts.targets:
+            count, total = len(parts.targets), len(filter.targets)
+            others = " before a change" if total == count else ""
+            raise InputError("filter", f"matches among the {count} targets", f"among {total}{others}")
         return filter
-    parsed = filter if isinstance(filter, Filter) else filter_of(parts, filter)
-    if parts.known is None:
-        raise _no_payload(parts, "filter")
-    return parts.known.of(parsed.key, partial(parts.targets.matches, parsed))
+    return parts.targets.matches(filter_of(parts, filter))
 
 
-def filter_of(parts: Parts, document: Mapping[str, Any], name: str = "filter") -> Filter:
+def filter_of(parts: Parts, filter: Filter | Mapping[str, Any], name: str = "filter") -> Filter:
     """Return a filter from its JSON, which errors call `name`, checked against the payload's columns."""
     if parts.payload is None:
-        raise _no_payload(parts, name)
-    return parse_filter(document, parts.payload.schema, FILTER_LIMITS, name)
-
-
-def _no_payload(parts: Parts, name: str) -> InputError:
-    return InputError(name, f"none, as collection {parts.manifest.collection!r} has no payload", "a filter")
+        none = f"none, as collection {parts.manifest.collection!r} has no payload"
+        raise InputError(name, none, "a filter")
+    return filter if isinstance(filter, Filter) else parse_filter(filter, parts.payload.schema, FILTER_LIMITS, name)
 
 
 def _least_confidence(
     parts: Parts, min_confidence: float, min_presence: float, min_accuracy: float, strength: float
 ) -> float:
     """Return the least confidence of an answer, by the thresholds of a query, which are checked."""
-    for name, value in (("min_confidence", min_confidence), ("min_presence", min_presence)):
-        check_between(name, value, 0, 1)
-        if value and parts.cut is None:
-            of = parts.manifest
-            bank = f"build it with a query bank, or give it one: PUT /v1/collections/{of.collection}/bank"
-            raise InputError(name, f"0, as version {of.version} has no model of confidence; {bank}", value)
+    check_between("min_confidence", min_confidence, 0, 1)
+    check_between("min_presence", min_presence, 0, 1)
+    asked = {"min_confidence": min_confidence, "min_presence": min_presence, "min_accuracy": min_accuracy}
+    if (model := parts.cut) is None:
+        of = parts.manifest
+        bank = f"build it with a query bank, or give it one: PUT /v1/collections/{of.collection}/bank"
+        name = next(name for name, value in asked.items() if value)
+        raise InputError(name, f"0, as version {of.version} has no model of confidence; {bank}", asked[name])
     if min_accuracy == 0:
         return min_confidence
-    if parts.cut is None:
-        expected = f"none, as version {parts.manifest.version} has no model of confidence; build it with a query bank"
-        raise InputError("min_accuracy", expected, min_accuracy)
-    return max(min_confidence, parts.cut.threshold(min_accuracy, "min_accuracy", strength))
+    return max(min_confidence, model.threshold(min_accuracy, "min_accuracy", strength))
 
 
 def open_collection(

@@ -19,8 +19,6 @@ from hubless.kernels.forks import cached_property
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary
-from hubless.search.engines.base import StoredVectors
-from hubless.search.matches import MatchesCache
 from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.role_columns import columns_of
@@ -38,7 +36,7 @@ class Parts:
 
     `prepared` gives what the correction does with a query beyond the offsets; `canary` the canary queries.
     `bank_sample` are bank queries (s, d), prepared. `folder` is that of the version; None for what is in memory only.
-    `known` is what filters matched; `seq` the last write of the log that is in here, 0 for none. `inode` is that
+    `seq` is the last write of the log that is in here, 0 for none. `inode` is that
     of the folder.
     """
 
@@ -52,7 +50,6 @@ class Parts:
     canary: Callable[[], Canary]
     cut: Cut | None = None
     folder: Path | None = None
-    known: MatchesCache | None = None
     seq: int = 0
     inode: int | None = None
 
@@ -157,10 +154,6 @@ class Parts:
     @cached_property
     def remote(self) -> bool:
         return self.manifest.index.engine is not None
-
-    @property
-    def source(self) -> StoredVectors:
-        return StoredVectors(self.targets, f"collection {self.manifest.collection}")
 
     def check_hashes(self) -> None:
         """Compare the files with the manifest. Raises `BundleDamaged`, also of files that took their place since."""

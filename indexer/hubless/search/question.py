@@ -1,86 +1,73 @@
-"""Queries as they are asked of a version: the steps from their ranking to results."""
+"""The answer to queries: the steps from their ranking to results."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.measures.confidence.assessment import Assessment
 from hubless.measures.labelled_answers import DEPTH
-from hubless.search.matches import Matches
 from hubless.search.parts import Parts
-from hubless.search.ranker import Ranked, Ranker
+from hubless.search.ranker import Question
 from hubless.search.results import RAW_DEPTH, Explanation, Results, Rows
 from hubless.search.selection import Selection
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import I64
+
+_Value = TypeVar("_Value")
 
 
-@dataclass(slots=True)
-class Question:
-    """Checked queries (m, d), and how a version is searched for them: `limit` hits each, after the first `skip`."""
+def answered(
+    parts: Parts,
+    asked: Question,
+    skip: int,
+    limit: int,
+    selection: Selection | None,
+    take: Callable[[Rows], list[dict[str, Any] | None]] | None,
+    *,
+    explain: bool,
+) -> Results:
+    """Return `limit` hits of each query after the first `skip`, of the ranking or of a selection.
 
-    parts: Parts
-    ranker: Ranker
-    queries: F32
-    strength: float
-    parameters: Mapping[str, Any]
-    matches: Matches | None
-    skip: int
-    limit: int
-
-    def results(
-        self,
-        selection: Selection | None,
-        take: Callable[[Rows], list[dict[str, Any] | None]] | None,
-        *,
-        explain: bool,
-    ) -> Results:
-        """Return the hits: the first of the ranking, or a selection of them. `take` gives the payload of some rows."""
-        skip = self.skip
-        stop = self.skip + self.limit
-        ranker = self.ranker
-        matches = self.matches
-        most = ranker.count if matches is None else ranker.room(matches)
-        if selection is None:
-            # always so deep, so that no ranking depends on the model of confidence
-            ranked = ranker.rank(self.queries, min(stop, most), self.strength, self.parameters, matches, DEPTH)
-            best = ranker.folded_scores(ranked, self.strength)
-        else:
-            ranked, best = selection.choose(self._part, len(self.queries), min(stop, most), most)
-        explanations = self._explanations(ranked, most) if explain else None
-        near = ranked.similarities[:, :1]
-        if skip or ranked.rows.shape[1] > self.limit:
-            ranked = ranked.part(skip, stop)
-        # a line with fewer groups than others ends in rows of −1
-        found = ranked.rows if selection is None else [line[line >= 0] for line in ranked.rows]
-        payload = None if take is None else [take(line) for line in found]
-        of_hits = [self.parts.ids.ids(line) for line in found]
-        return Results(ranked, of_hits, self.strength, explanations, payload, self._assessed(ranked, best, near))
-
-    def _part(self, lines: I64, depth: int) -> tuple[Ranked, F32]:
-        """Return the best so many targets of some queries, and their folded scores."""
-        ranker = self.ranker.of(lines)
-        found = ranker.rank(self.queries[lines], depth, self.strength, self.parameters, self.matches, DEPTH)
-        return found, ranker.folded_scores(found, self.strength)
-
-    def _explanations(self, ranked: Ranked, most: int) -> list[list[Explanation]]:
-        stop = self.skip + self.limit
-        raw = self.ranker.rank(self.queries, min(max(RAW_DEPTH, stop), most), 0.0, self.parameters, self.matches)
-        occurrence = self.parts.occurrence()
-        return [
-            _explanations(line[line >= 0], before, occurrence, self.strength)[self.skip : stop]
+    `take` gives the payload of some rows.
+    """
+    ranker = parts.ranker
+    strength = asked.strength
+    stop = skip + limit
+    most = ranker.room(asked)
+    if selection is None:
+        # always so deep, so that no ranking depends on the model of confidence
+        ranked = ranker.rank(asked, min(stop, most), min(DEPTH, most))
+        best = ranker.folded_scores(ranked, strength)
+    else:
+        ranked, best = selection.choose(asked, min(stop, most), most)
+    explanations = None
+    if explain:
+        raw = ranker.rank(asked._replace(strength=0.0), min(max(RAW_DEPTH, stop), most))
+        explanations = [
+            _explanations(line[line >= 0], before, parts.occurrence(), strength)[skip:stop]
             for line, before in zip(ranked.rows, raw.rows, strict=True)
         ]
-
-    def _assessed(self, ranked: Ranked, best: F32, near: F32) -> Assessment | None:
-        if self.parts.cut is None:
-            return None
+    near = ranked.similarities[:, :1]
+    ranked = ranked.part(skip, stop)
+    rows = ranked.rows.ravel()
+    counts = [ranked.rows.shape[1]] * len(ranked.rows)
+    if selection is not None:  # a line with fewer groups than others ends in rows of −1
+        rows, counts = rows[rows >= 0], np.count_nonzero(ranked.rows >= 0, axis=1).tolist()
+    assessed = None
+    if parts.cut is not None:
         scores = ranked.scores
-        if not self.ranker.is_folded:  # no hit has more than the one before, though a rescorer turned them
-            scores = np.minimum.accumulate(self.ranker.folded_scores(ranked, self.strength), axis=1)
-        return self.parts.cut.assess(self.queries, best, near, scores, self.strength)
+        if not ranker.is_folded:  # no hit has more than the one before, though a rescorer turned them
+            scores = np.minimum.accumulate(ranker.folded_scores(ranked, strength), axis=1)
+        assessed = parts.cut.assess(asked.queries, best, near, scores, strength)
+    payload = None if take is None else _lines(take(rows), counts)
+    return Results(*ranked, _lines(parts.targets.ids.ids(rows), counts), strength, explanations, payload, assessed)
+
+
+def _lines(values: Iterable[_Value], counts: Sequence[int]) -> list[list[_Value]]:
+    """Cut the values of all queries into those of each."""
+    rest = iter(values)
+    return [[*islice(rest, count)] for count in counts]
 
 
 def _explanations(

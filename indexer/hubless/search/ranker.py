@@ -1,7 +1,6 @@
 """The search path: queries → index → candidates → gate or rescorer → the best k. Arrays in, arrays out."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -13,9 +12,9 @@ from hubless.corrections import Gate, QueryTime
 from hubless.corrections.query_time import CANDIDATES, Candidates, Rescorer, Switch, drop, rescore
 from hubless.errors import InputError
 from hubless.knn.augment import folded_queries
-from hubless.knn.base import Found
-from hubless.search.engines.base import How, Searched
-from hubless.search.matches import Matches
+from hubless.search.engines.base import How
+from hubless.search.segments.matches import Matches
+from hubless.search.segments.targets import Targets
 from hubless.vectors.arrays import F32, I64, Flags, check_at_least
 
 MOST_CANDIDATES = 5000
@@ -37,7 +36,25 @@ class Ranked(NamedTuple):
 
     def part(self, start: int, stop: int) -> "Ranked":
         """The same from one rank, counted from 0, to before another."""
-        return Ranked._make([*(column[:, start:stop] for column in self[:4]), *self[4:]])
+        columns = [column[:, start:stop] for column in self[:4]]
+        return Ranked._make([*columns, *self[4:]])
+
+
+class Question(NamedTuple):
+    """Checked queries (m, d), their strength, and how they are searched: `parameters` instead of the usual ones.
+
+    Among the `matches`; None for all. Each query leaves out its `own` row, (m,); None for none.
+    """
+
+    queries: F32
+    strength: float
+    parameters: Mapping[str, Any] = {}
+    matches: Matches | None = None
+    own: I64 | None = None
+
+    def of(self, lines: I64) -> "Question":
+        """The queries in some lines."""
+        return self._replace(queries=self.queries[lines], own=None if self.own is None else self.own[lines])
 
 
 def joined(lines: Sequence[Sequence[NDArray[Any]]], width: int, corrected: Flags | None, rescoring: float) -> Ranked:
@@ -52,74 +69,47 @@ def joined(lines: Sequence[Sequence[NDArray[Any]]], width: int, corrected: Flags
 class Ranker:
     """Ranks targets: by their offsets, and by the gate or rescorer of the correction if it has one."""
 
-    def __init__(self, targets: Searched, query_time: QueryTime | None = None) -> None:
+    def __init__(self, targets: Targets, query_time: QueryTime | None = None) -> None:
         self.targets = targets
         # checked once, as each takes a tenth of a query
         self._switched = isinstance(query_time, Switch)
         self._gate = query_time if isinstance(query_time, Gate) else None
         self._rescorer = query_time if isinstance(query_time, Rescorer) else None
         self._usual = self._how({})
-        self._left_out: I64 | None = None
+        self.is_folded = self._gate is None and self._rescorer is None
+        """True if scores are those of the index: similarity − strength · offset."""
+        self.is_slow = self._rescorer is not None
+        """True if each query takes a tenth of a second, or so."""
         self.count = targets.room(None)
         """The number of targets that a query can find without a filter."""
 
-    @property
-    def is_folded(self) -> bool:
-        """Return True if scores are those of the index: similarity − strength · offset."""
-        return self._gate is None and self._rescorer is None
+    def room(self, asked: Question) -> int:
+        """The number of targets that each query can find."""
+        matches = asked.matches
+        room = self.count if matches is None else self.targets.room(matches)
+        own = asked.own
+        return room if own is None else room - bool(matches is None or matches.hold(own).any())
 
-    @property
-    def is_slow(self) -> bool:
-        """Return True if each query takes a tenth of a second, or so."""
-        return self._rescorer is not None
+    def rank(self, asked: Question, k: int, depth: int = 0) -> Ranked:
+        """The best k targets of each query. k is at most `room`, and 0 only if that is 0.
 
-    def without(self, rows: I64) -> "Ranker":
-        other = copy(self)
-        other._left_out = rows
-        other.count = self.count - 1
-        return other
-
-    def of(self, lines: I64) -> "Ranker":
-        other = copy(self)
-        other._left_out = None if self._left_out is None else self._left_out[lines]
-        return other
-
-    def room(self, matches: Matches | None) -> int:
-        if matches is None:
-            return self.count
-        return self.targets.room(matches) - bool(self._left_out is not None and matches.hold(self._left_out).any())
-
-    def rank(
-        self,
-        queries: F32,
-        k: int,
-        strength: float,
-        parameters: Mapping[str, Any],
-        matches: Matches | None = None,
-        depth: int = 0,
-    ) -> Ranked:
-        """The best k targets of each query (m, d), or of the matches. k is at most `room`, and 0 only if that is 0.
-
-        Gives more than k, up to `depth`, if no further targets have to be scored for that.
+        Gives more than k, up to a `depth` within the room, if no further targets have to be scored for that.
         """
-        how, wanted = self._how(parameters) if parameters else self._usual
+        how, wanted = self._how(asked.parameters) if asked.parameters else self._usual
+        off = np.zeros(len(asked.queries), np.bool_) if self._switched else None
         if k == 0:
-            none = np.empty((len(queries), 0), np.float32)
-            off = np.zeros(len(queries), np.bool_) if self._switched else None
+            none = np.empty((len(asked.queries), 0), np.float32)
             return Ranked(none.astype(np.int64), none, none, none, off)
-        if self._rescorer is not None and strength != 0:
+        corrects = asked.strength != 0
+        if self._rescorer is not None and corrects:
             depth = min(depth, wanted)
-        if k < depth:
-            k = min(depth, self.count if matches is None else self.room(matches))
-        if strength != 0 and self._gate is not None:
-            return self._gated(self._gate, queries, k, strength, how, matches)
-        if strength != 0 and self._rescorer is not None:
-            return self._rescored(self._rescorer, queries, k, strength, wanted, how, matches)
-        search = self.targets.find if self._left_out is None else self._search
-        scores, rows = search(folded_queries(queries, strength), k, how, matches)
-        offsets = self.targets.offsets(rows)
-        ranked = Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)
-        return ranked._replace(corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked
+        k = max(k, depth)
+        if corrects and self._gate is not None:
+            return self._gated(self._gate, asked, k, how)
+        if corrects and self._rescorer is not None:
+            return self._rescored(self._rescorer, asked, k, how, wanted)
+        [ranked] = self._found(asked, k, how, asked.strength)
+        return ranked if off is None else ranked._replace(corrected=off)
 
     def folded_scores(self, ranked: Ranked, strength: float) -> F32:
         """The scores (m, k) of ranked targets by the folded offsets alone, on one scale whatever a gate did."""
@@ -140,58 +130,35 @@ class Ranker:
             raise InputError("parameters.candidates", f"at most {MOST_CANDIDATES}", wanted)
         return (None if exact else chosen), wanted
 
-    def _gated(
-        self,
-        gate: Gate,
-        queries: F32,
-        k: int,
-        strength: float,
-        parameters: How,
-        matches: Matches | None,
-    ) -> Ranked:
+    def _gated(self, gate: Gate, asked: Question, k: int, how: How) -> Ranked:
         """Rank raw and corrected in one call of the index. The raw top 1 of each query decides which one counts."""
-        m = len(queries)
-        both = np.concatenate([folded_queries(queries, 0), folded_queries(queries, strength)])
-        scores, rows = self._search(both, k, parameters, matches)
-        on = gate.is_on(rows[:m, 0])
-        corrected = self._ranked(scores[m:], rows[m:], strength)
-        alone: list[Any] = [rows[:m], scores[:m], scores[:m], np.float32(0)]
+        raw, corrected = self._found(asked, k, how, 0.0, asked.strength)
+        on = gate.is_on(raw.rows[:, 0])
+        alone: list[Any] = [raw.rows, raw.scores, raw.scores, np.float32(0)]
         chosen = [np.where(on[:, np.newaxis], *pair) for pair in zip(list[Any](corrected), alone, strict=False)]
         return Ranked._make([*chosen, on, 0.0])
 
-    def _rescored(
-        self,
-        rescorer: Rescorer,
-        queries: F32,
-        k: int,
-        strength: float,
-        wanted: int,
-        parameters: How,
-        matches: Matches | None,
-    ) -> Ranked:
+    def _rescored(self, rescorer: Rescorer, asked: Question, k: int, how: How, wanted: int) -> Ranked:
         """Score candidates anew. They come from the folded ranking, and with a gate also from the raw one.
 
         Where more than the candidates are asked for, the others come after them, in folded order: a target stands where
         it stands, whatever k is.
         """
-        count = min(max(wanted, k), self.room(matches))
+        strength = asked.strength
         strengths = (strength, 0.0) if isinstance(rescorer, Switch) else (strength,)
-        calls = np.concatenate([folded_queries(queries, value) for value in strengths])
-        scores, rows = self._search(calls, count, parameters, matches)
-        parts = zip(np.split(scores, len(strengths)), np.split(rows, len(strengths)), strengths, strict=True)
-        found = [self._ranked(*part) for part in parts]
+        found = self._found(asked, min(max(wanted, k), self.room(asked)), how, *strengths)
         started = perf_counter()
         lines = []
-        for number, query in enumerate(queries):
+        for number, query in enumerate(asked.queries):
             chosen = [part.rows[number, :wanted] for part in found]
-            candidates, first = np.unique(np.concatenate(chosen), return_index=True)
+            rows, first = np.unique(np.concatenate(chosen), return_index=True)
             similarities = np.concatenate([part.similarities[number, :wanted] for part in found])[first]
-            asked = Candidates(candidates, similarities, partial(self.targets.vectors, candidates))
-            offsets, final = rescore(rescorer, query, asked, strength)
+            candidates = Candidates(rows, similarities, partial(self.targets.vectors, rows))
+            offsets, final = rescore(rescorer, query, candidates, strength)
             best = np.argsort(-final, kind="stable")[:k]
-            line = [values[best] for values in (candidates, final, similarities, offsets)]
+            line = [values[best] for values in (rows, final, similarities, offsets)]
             if len(best) < k:
-                others = np.flatnonzero(~np.isin(found[0].rows[number], candidates))[: k - len(best)]
+                others = np.flatnonzero(~np.isin(found[0].rows[number], rows))[: k - len(best)]
                 rest, folded, similarities, _ = (column[number, others] for column in found[0][:4])
                 folded = folded - np.float32(drop(found[0].scores[number, 0], final))
                 behind = rest, folded, similarities, (similarities - folded) / strength
@@ -200,18 +167,20 @@ class Ranker:
         on = rescorer.is_on(found[-1].rows[:, 0]) if isinstance(rescorer, Switch) else None
         return joined(lines, k, on, perf_counter() - started)
 
-    def _search(self, augmented: F32, k: int, parameters: How, matches: Matches | None) -> Found:
-        if self._left_out is None:
-            return self.targets.find(augmented, k, parameters, matches)
-        scores, rows = self.targets.find(augmented, min(k + 1, self.targets.room(matches)), parameters, matches)
-        if rows.shape[1] == k:  # no query's own target matches
-            return scores, rows
-        # a call can hold each query twice, with two strengths
-        own = np.tile(self._left_out, len(rows) // len(self._left_out))
-        others = rows != own[:, np.newaxis]
-        others[others.all(axis=1), -1] = False
-        return scores[others].reshape(-1, k), rows[others].reshape(-1, k)
-
-    def _ranked(self, scores: F32, rows: I64, strength: float) -> Ranked:
+    def _found(self, asked: Question, k: int, how: How, *strengths: float) -> list[Ranked]:
+        """Return the best k by the folded offsets at each strength, in one call of the index."""
+        scope = self.targets.scope(asked.matches)
+        augmented = np.concatenate([*map(partial(folded_queries, asked.queries), strengths)])
+        if asked.own is None:
+            scores, rows = scope.find(augmented, k, how)
+        else:
+            scores, rows = scope.find(augmented, min(k + 1, scope.room), how)
+            if rows.shape[1] > k:  # else no query's own target matches
+                others = rows != np.tile(asked.own, len(strengths))[:, np.newaxis]
+                others[others.all(axis=1), -1] = False
+                scores, rows = scores[others], rows[others]
+        shape = len(strengths), len(asked.queries), k
+        scores, rows = scores.reshape(shape), rows.reshape(shape)
         offsets = self.targets.offsets(rows)
-        return Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)
+        similarities = scores + np.array(strengths, np.float32)[:, np.newaxis, np.newaxis] * offsets
+        return [Ranked(*each) for each in zip(rows, scores, similarities, offsets, strict=True)]

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.kernels.forks import cached_property
 from hubless.measures.confidence.assessment import Assessment
-from hubless.search.ranker import Ranked
 from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.images import link_of
@@ -65,11 +64,19 @@ class Hit:
 class Results:
     """The hits of m queries, best first, k = min(limit, n) for each. `results[i]` is a list of hits.
 
+    `rows` (m, k) are numbers of targets, −1 at the end of a line that has fewer groups than others. `scores` (m, k) are
+    `similarities` q·t less strength · `offsets` h. `corrected` (m,) says if a gate was switched on for each query; None
+    without a gate. `rescoring` is how many seconds a rescorer took.
     `explanations` and `payload` are m lists of k, if they were asked for. `assessed` says how sure answers are; None
     without a model. A query that a threshold cut has no hits and no ids; the arrays have its line as it was.
     """
 
-    ranked: Ranked
+    rows: I64
+    scores: F32
+    similarities: F32
+    offsets: F32
+    corrected: Flags | None
+    rescoring: float
     ids: list[list[str | int]]
     strength: float
     explanations: list[list[Explanation]] | None = None
@@ -115,36 +122,10 @@ class Results:
         ids = [line if keep else [] for line, keep in zip(self.ids, kept.tolist(), strict=True)]
         return replace(self, ids=ids, kept=kept)
 
-    @property
-    def rows(self) -> I64:
-        """Row numbers of the targets, (m, k); −1 at the end of a line that has fewer groups than others."""
-        return self.ranked.rows
-
-    @property
-    def scores(self) -> F32:
-        """Similarity − strength·offset, (m, k)."""
-        return self.ranked.scores
-
-    @property
-    def similarities(self) -> F32:
-        """q·t, (m, k)."""
-        return self.ranked.similarities
-
-    @property
-    def offsets(self) -> F32:
-        """h, (m, k)."""
-        return self.ranked.offsets
-
-    @property
-    def corrected(self) -> Flags | None:
-        """For a gated correction, whether it was switched on for each query, (m,)."""
-        return self.ranked.corrected
-
     @cached_property
     def numbers(self) -> tuple[list[list[float]], list[list[float]], list[list[float]]]:
         """Scores, similarities and offsets as lists: for several queries converted at once."""
-        ranked = self.ranked
-        return ranked.scores.tolist(), ranked.similarities.tolist(), ranked.offsets.tolist()
+        return self.scores.tolist(), self.similarities.tolist(), self.offsets.tolist()
 
     def __len__(self) -> int:
         return len(self.rows)

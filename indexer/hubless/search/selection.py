@@ -1,7 +1,6 @@
 """The choice among ranked targets: the best of each group, and hits that differ from each other."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.labelled_answers import DEPTH
 from hubless.search.parts import Parts
-from hubless.search.ranker import Ranked, joined
+from hubless.search.ranker import Question, Ranked, joined
 from hubless.vectors.arrays import F32, I64, check_between
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.free_payload import is_free
@@ -25,9 +24,6 @@ _PER_GROUP, _DEEPER = 4, 4
 _RANKED = 2**20
 """Targets of some queries that are ranked at once, or they would fill the memory."""
 
-Ask: TypeAlias = Callable[[I64, int], tuple[Ranked, F32]]
-"""Returns the best so many targets of the queries in some lines, and their folded scores."""
-
 
 class Selection(NamedTuple):
     """The choice of hits: one for each value of the column `group_by`, if it is given, and by `diversity`."""
@@ -36,8 +32,10 @@ class Selection(NamedTuple):
     group_by: str | None
     diversity: float
 
-    def choose(self, ask: Ask, queries: int, k: int, most: int) -> tuple[Ranked, F32]:
+    def choose(self, asked: Question, k: int, most: int) -> tuple[Ranked, F32]:
         """Choose k hits of each query, of `most` that it can find; a line with fewer ends in rows of −1."""
+        ranker = self.parts.ranker
+        queries = len(asked.queries)
         wanted, depth, deepest = self._depths(k, most)
         chosen: dict[int, list[NDArray[Any]]] = {}
         corrected = None
@@ -46,7 +44,8 @@ class Selection(NamedTuple):
         left = np.arange(queries)
         while len(left):
             for some in np.array_split(left, 1 + len(left) * depth // _RANKED):
-                ranked, scores = ask(some, depth)
+                ranked = ranker.rank(asked.of(some), depth, min(DEPTH, most))
+                scores = ranker.folded_scores(ranked, asked.strength)
                 rescoring += ranked.rescoring
                 if ranked.corrected is not None:
                     corrected = np.zeros(queries, np.bool_) if corrected is None else corrected

@@ -14,12 +14,11 @@ from hubless.corrections import QueryTime
 from hubless.errors import LogDamaged, VersionReplaced, one_line
 from hubless.kernels.forks import in_each_process
 from hubless.search.collection import Collection, open_collection
-from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts
 from hubless.search.segments.memory import NewTargets
 from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
-from hubless.search.writes import KINDS, Put, Remove, Write
+from hubless.search.writes import KINDS, Put, Write
 from hubless.store.catalog import Catalog
 from hubless.store.log import Log
 from hubless.vectors.arrays import F32, I64
@@ -196,23 +195,26 @@ class Transaction:
 
     def _changed(self, targets: Targets) -> Targets:
         """The targets after the waiting writes. What comes of them in the end is done once."""
-        last: dict[str | int, tuple[int, int] | None] = {}  # of each id: which write put it last, and in which row
-        for number, (_, _, write) in enumerate(self._waiting):
-            for row, wanted in enumerate(write.ids.to_pylist()):
+        last: dict[str | int, int] = {}  # of each id the row of all that is put; −1 if it goes in the end
+        puts = []
+        stamps = [np.empty((2, 0), np.int64)]
+        count = 0
+        for seq, rank, write in self._waiting:
+            for row, wanted in enumerate(write.ids.to_pylist(), count):
                 last.pop(wanted, None)  # so that it stands in the order of the last writes
-                last[wanted] = None if isinstance(write, Remove) else (number, row)
+                last[wanted] = row if isinstance(write, Put) else -1
+            if isinstance(write, Put):
+                puts.append(write)
+                stamps.append(np.stack([np.full(len(write.ids), seq), rank + np.arange(len(write.ids))]))
+                count += len(write.ids)
         known = self._looked_up(list(last))
         targets = targets.without(np.array([row for each in last if (row := known[each]) >= 0], np.int64))
-        puts = []
-        stamps = []
-        for number, (seq, rank, write) in enumerate(self._waiting):
-            if isinstance(write, Put):
-                rows = np.array([place[1] for place in last.values() if place and place[0] == number], np.int64)
-                puts += [write if len(rows) == len(write.ids) else write.taken(rows)] if len(rows) else []
-                stamps.append(np.stack([np.full(len(rows), seq), rank + rows]))
-        if not puts:
+        rows = np.array([row for row in last.values() if row >= 0], np.int64)
+        if not len(rows):
             return targets
-        return targets.with_more(new_targets(self._base.parts, Put.joined(puts), np.concatenate(stamps, axis=1)))
+        put = Put.joined(puts)
+        put = put if len(rows) == count else put.taken(rows)
+        return targets.with_more(new_targets(self._base.parts, put, np.concatenate(stamps, axis=1)[:, rows]))
 
 
 def new_targets(base: Parts, put: Put, stamps: I64) -> NewTargets:
@@ -237,7 +239,7 @@ def changed_parts(base: Parts, targets: Targets, seq: int) -> Parts:
     def prepared() -> QueryTime | None:
         if base.prepared() is None or not len(targets):
             return None
-        return base.correction().query_time(StoredVectors(targets, "targets"))
+        return base.correction().query_time(targets)
 
     manifest = base.manifest.model_copy(update={"count": len(targets)})
     return replace(base, manifest=manifest, targets=targets, prepared=cache(prepared), seq=seq)

@@ -10,8 +10,9 @@ import numpy as np
 import typer
 
 from hubless.builder.banks.bank_review import Review, review
-from hubless.builder.banks.payload_queries import payload_columns, payload_queries, sample_at
+from hubless.builder.banks.payload_queries import payload_columns, payload_queries
 from hubless.builder.banks.thinning import live_bank
+from hubless.builder.inputs.raw_banks import sample_at
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, chosen_collection
 from hubless.cli.printing import empty_table, facts, print_json, print_table
 from hubless.corrections import correction as make_correction

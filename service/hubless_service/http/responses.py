@@ -80,7 +80,7 @@ def hits_of(found: FoundHits) -> QueryHits:
     if beside is not NOTHING_BESIDE:
         _add(hits, beside)
     answer: QueryHits = {"hits": hits}
-    if (corrected := results.ranked.corrected) is not None:
+    if (corrected := results.corrected) is not None:
         answer["corrected"] = bool(corrected[line])
     if results.assessed is not None and results.certainty is not None:
         answer["confidence"], answer["presence"], *shares = results.certainty[line]

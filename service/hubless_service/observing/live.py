@@ -73,7 +73,7 @@ class LiveVersion:
             if not _CHOSEN.isdisjoint(options):
                 continue
             again = {name: options[name] for name in _SEARCHED_AGAIN if name in options}
-            found = results.ranked.rows[line, : min(K_OCCURRENCE, options["limit"])]
+            found = results.rows[line, : min(K_OCCURRENCE, options["limit"])]
             # copies, which do not hold on to the whole batch
             live = LiveQuery(cast(F32, query.asked)[0].copy(), again, _rows_of_origin(collection, found))
             with self._lock:

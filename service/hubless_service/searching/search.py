@@ -16,7 +16,7 @@ import hubless
 from hubless.errors import EngineError, InputError, PointNotFound
 from hubless.filters import Filter
 from hubless.knn.exhaustive import openmp_threads
-from hubless.search.matches import Matches
+from hubless.search.segments.matches import Matches
 from hubless_service.http.requests import LikeTarget, Query
 from hubless_service.http.responses import NOTHING_BESIDE, FoundHits, StoredTargets, read_beside, stored_targets
 from hubless_service.http.trace import Trace, unless_gone
@@ -111,7 +111,7 @@ def _submit(
     # that the last search of this key was cheap says nothing if the filter has to be evaluated
     inline = (filter is None or matches is not None) and not parts.remote
     exact = "parameters" in options and options["parameters"].get("exact") is True
-    whole = inline and parts.targets.is_shared(matches, exact=exact)
+    whole = inline and parts.targets.scope(matches).is_shared(exact=exact)
     answer: Answer = partial(answer_groups, collection)
     if whole:
         answer = partial(_on_threads, queue.threads, answer)
@@ -145,7 +145,7 @@ def answer_groups(collection: hubless.Collection, groups: Sequence[QueryGroup]) 
     rescoring = 0.0
     for results, count in _ask(collection, queries, matches):
         lines += zip(repeat(results), range(count))
-        rescoring += 0.0 if isinstance(results, Exception) else results.ranked.rescoring
+        rescoring += 0.0 if isinstance(results, Exception) else results.rescoring
     seconds = perf_counter() - started
     outcomes = list[list[FoundHits] | Exception]()
     first = 0

@@ -119,12 +119,12 @@ def sampled_bank(parts: Parts, sample: QuerySample, method: Correction) -> tuple
     """
     metric = parts.manifest.metric
     vectors = in_memory(parts.space.compared(HeldVectors(sample.vectors, "query sample")))
-    made = live_bank(vectors, parts.source, sample.clients, parts.manifest.provenance.seed)
+    made = live_bank(vectors, parts.targets, sample.clients, parts.manifest.provenance.seed)
     clients = [sample.clients[row] for row in made.rows.tolist()]
     bank = asked_by(vectors[made.rows], "query sample", clients)
     fresh = ArrayVectors(vectors[made.fresh], "query sample")
     served = parts.offsets if parts.is_folded else None
-    found = review(bank, parts.source, metric, method, fresh, served)
+    found = review(bank, parts.targets, metric, method, fresh, served)
     if not found.good:
         raise InputError("sampled", "live queries that the correction suits", " ".join(found.against))
     queries: F32 = np.asarray(sample.vectors[made.rows], np.float32)

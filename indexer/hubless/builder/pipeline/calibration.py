@@ -14,7 +14,7 @@ from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.progress import Steps
 from hubless.search.collection import Collection
 from hubless.search.parts import Parts
-from hubless.search.ranker import Ranker
+from hubless.search.ranker import Question, Ranker
 from hubless.store.bundle import DecidedStrength
 from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.files import Vectors, as_items
@@ -92,7 +92,8 @@ def calibrated(model: Cut, ranker: Ranker, pairs: LabelledPairs, strength: float
 
 def _ranked(ranker: Ranker, queries: F32, depth: int, strength: float) -> tuple[F32, F32, I64]:
     """Return folded scores, similarities and rows (m, depth)."""
-    found = [ranker.rank(queries[at : at + _BLOCK], depth, strength, {}) for at in range(0, len(queries), _BLOCK)]
+    parts = [queries[at : at + _BLOCK] for at in range(0, len(queries), _BLOCK)]
+    found = [ranker.rank(Question(part, strength), depth) for part in parts]
     scores = [ranker.folded_scores(each, strength) for each in found]
     similarities, rows = ([each.similarities for each in found], [each.rows for each in found])
     return np.concatenate(scores), np.concatenate(similarities), np.concatenate(rows)

@@ -16,8 +16,8 @@ from hubless.knn.aims import AUTO, kinds_to_try
 from hubless.knn.augment import augmented_dim
 from hubless.knn.flat import FLAT_KIND
 from hubless.search.parts import Parts
+from hubless.search.segments.rows import UNWRITTEN
 from hubless.search.segments.segment import SegmentView
-from hubless.search.segments.targets import UNWRITTEN
 from hubless.search.transaction import changed_parts
 from hubless.vectors.arrays import I64
 

@@ -46,7 +46,7 @@ from hubless.progress import Silent, Steps
 from hubless.search import canaries
 from hubless.search.canaries import Canary
 from hubless.search.parts import Parts
-from hubless.search.ranker import Ranker
+from hubless.search.ranker import Question, Ranker
 from hubless.search.segments.targets import Targets
 from hubless.store.bundle import (
     CorrectionRecord,
@@ -260,7 +260,7 @@ def _strength(live_queries: VectorSource | None, ranker: Ranker, steps: Steps) -
     if ranker.is_slow:
         queries = queries[:MOST_RESCORED]
     k = min(K_OCCURRENCE, ranker.count)
-    answers = np.stack([ranker.rank(queries, k, strength, {}).rows for strength in STRENGTHS])
+    answers = np.stack([ranker.rank(Question(queries, strength), k).rows for strength in STRENGTHS])
     chosen = most_even(answers, ranker.count)
     for warning in warnings(chosen):
         _log.warning(warning)

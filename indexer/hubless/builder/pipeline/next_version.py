@@ -25,7 +25,6 @@ from hubless.knn.flat import FLAT_KIND
 from hubless.knn.tuning import agreement
 from hubless.progress import Steps
 from hubless.search.canaries import Canary
-from hubless.search.engines.base import StoredVectors
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.role_columns import columns_of
@@ -107,7 +106,7 @@ class NextTargets:
     def vectors(self, folder: Path | None) -> VectorSource:
         sources: list[VectorSource] = []
         if len(self.kept):
-            sources.append(TakenVectors(StoredVectors(self.parts.targets, TARGETS), self.kept, TARGETS))
+            sources.append(TakenVectors(self.parts.targets, self.kept, TARGETS))
         if self.put is not None:
             sources.append(self.put)
         if not sources:
@@ -267,7 +266,7 @@ def measured_again(now: Parts, fit: Keep, steps: Steps) -> Measured | None:
 def with_vectors(targets: Targets) -> tuple[VectorSource, I64]:
     """Return the targets that have a vector, (p, d), and their rows."""
     rows = np.flatnonzero(targets.have_vectors(np.arange(len(targets))))
-    return TakenVectors(StoredVectors(targets, TARGETS), rows, TARGETS), rows
+    return TakenVectors(targets, rows, TARGETS), rows
 
 
 def placed_nothing(dim: int, like: IndexRecord | None = None) -> PlacedTargets:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hubless import measures
 from hubless.builder.banks.bank_split import BankSplit
 from hubless.builder.banks.default_strength import upheaval
+from hubless.builder.indexing import in_segments
 from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
 from hubless.corrections import Correction, FittedCorrection, QueryTime
 from hubless.corrections.alone import StandingAlone, find_alone
@@ -27,8 +28,8 @@ from hubless.knn.augment import centre
 from hubless.knn.base import Found
 from hubless.measures.chance import Chance
 from hubless.progress import Advance, Steps
-from hubless.search.engines.scanned import ScannedTargets
-from hubless.search.ranker import Ranker
+from hubless.search.engines.scanned import ScannedVectors
+from hubless.search.ranker import Question, Ranker
 from hubless.store.bundle import Hubness, Measured
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import VectorSource
@@ -203,12 +204,13 @@ class HubnessCounts:
     def of(cls, corrected: CorrectedTargets, queries: F32, found: tuple[I64, I64]) -> "HubnessCounts":
         """Count the answers, `found` raw and with the offsets, or by the gate or rescorer of the correction."""
         raw, rows = found
-        ranker = Ranker(ScannedTargets(corrected.targets, corrected.offsets), corrected.query_time)
+        scanned = ScannedVectors(corrected.targets, corrected.offsets)
+        ranker = Ranker(in_segments([scanned], corrected.offsets), corrected.query_time)
         if not ranker.is_folded:
             if ranker.is_slow:
                 every = -(-len(queries) // MOST_RESCORED)
                 queries, raw = queries[::every], raw[::every]
-            rows = ranker.rank(queries, raw.shape[1], 1.0, {}).rows
+            rows = ranker.rank(Question(queries, 1.0), raw.shape[1]).rows
         occurrence = [measures.k_occurrence(each, len(corrected.offsets)) for each in (raw, rows)]
         return cls(len(queries), np.stack(occurrence).astype(np.uint16))  # of 1,000 queries at most
 

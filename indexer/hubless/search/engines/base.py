@@ -1,18 +1,15 @@
-"""The seams: between a segment and an engine, which holds its vectors, and between a ranker and its targets."""
+"""The seam between a segment and an engine, which holds its vectors."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.errors import NotFinite
 from hubless.knn import INDEXES
 from hubless.knn.base import Found, IndexType, Precision
 from hubless.search.bitmap import Bitmap
-from hubless.search.matches import Matches
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import F32
 
 How: TypeAlias = Mapping[str, Any] | None
 """Search parameters of the index; None compares with every target, where `compares_all`."""
@@ -33,8 +30,8 @@ class Kind(Protocol):
         """Raise `InputError` for an unknown search parameter or a wrong value."""
 
 
-class Findable(Protocol):
-    """Vectors that queries find by their products, with offsets folded in."""
+class VectorIndex(Protocol):
+    """The vectors of a segment, with offsets folded in: those of its first rows, in their order."""
 
     def __len__(self) -> int: ...
 
@@ -56,10 +53,6 @@ class Findable(Protocol):
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         """The stored vectors of some rows, (r, d); 0 for targets that have none."""
-
-
-class VectorIndex(Findable, Protocol):
-    """The vectors of a segment: those of its first rows, in their order."""
 
     def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         """The k best rows for augmented queries, of all or of some: scores (m, k) and rows (m, k), best first."""
@@ -86,41 +79,8 @@ class Exact:
     def compares_all(self) -> bool:
         return True
 
+    def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
+        return False
 
-class Searched(Findable, Protocol):
-    """Targets that a ranker searches: n of them, in rows 0 to n − 1."""
-
-    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> Found:
-        """The k best targets, or matches, of which there are as many: scores (m, k) and rows (m, k), best first."""
-
-    def room(self, matches: Matches | None) -> int:
-        """Return the number of targets that a search can find, of all or of the matches: those with a vector."""
-
-    def offsets(self, rows: I64) -> F32:
-        """The offsets of some rows, in their shape."""
-
-
-@dataclass(frozen=True)
-class StoredVectors:
-    """The stored vectors of targets, as a source."""
-
-    targets: Searched
-    name: str
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.targets), self.targets.dim
-
-    def blocks(self, rows: int) -> Iterator[F32]:
-        count = len(self.targets)
-        for start in range(0, count, rows):
-            yield self.take(np.arange(start, min(start + rows, count)))
-
-    def take(self, rows: I64) -> F32:
-        return self.targets.vectors(rows)
-
-
-def check_scores(scores: F32, rows: I64) -> None:
-    """Raise `NotFinite` where a search found too few rows, as Faiss passes over infinite products, or such a score."""
-    if rows.min(initial=0) < 0 or not np.isfinite(scores).all():
-        raise NotFinite("vector", "numbers whose products with the targets fit float32", "larger ones")
+    def walks(self, only: Bitmap | None) -> bool:
+        return False

@@ -13,7 +13,7 @@ from hubless.knn.base import Found, IndexType, SearchParameters
 from hubless.knn.exhaustive import is_shared, rows_of_a_part, search_all, storage_of
 from hubless.knn.selected import is_scanned, search_selected
 from hubless.search.bitmap import Bitmap
-from hubless.search.engines.base import How, check_scores
+from hubless.search.engines.base import How
 from hubless.search.engines.full import WholeVectors
 from hubless.vectors.arrays import F32, I64
 
@@ -63,7 +63,6 @@ class FaissIndex:
             scores = self.whole.scores(augmented, rows)
             best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
             scores, rows = np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)
-        check_scores(scores, rows)
         return scores, rows
 
     def _find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
@@ -81,7 +80,6 @@ class FaissIndex:
                 # a graph or a few lists can hold fewer than k of them: compare with all to find the rest
                 missed = (rows < 0).any(axis=1)
                 scores[missed], rows[missed] = self._exact(augmented[missed], k, only)
-        check_scores(scores, rows)
         return scores, rows
 
     def approximate(self, augmented: F32, k: int, how: SearchParameters) -> Found:

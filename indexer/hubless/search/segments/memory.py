@@ -4,7 +4,8 @@ To replace a target costs a row, whatever else there is. Once more rows are gone
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import faiss
@@ -12,11 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.kernels.forks import cached_property
 from hubless.knn.augment import augmented_dim, folded_targets
 from hubless.knn.base import Found
 from hubless.search.bitmap import Bitmap
-from hubless.search.engines.base import Exact, How, check_scores
+from hubless.search.engines.base import Exact, How
 from hubless.search.segments.segment import NO_ROWS, Segment, SegmentView
 from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.payload import Payload
@@ -31,25 +31,29 @@ _TOGETHER = 64
 
 
 class GrowingRows:
-    """Rows (a, …), never changed: `with_rows` gives another, in the same memory, which is taken for twice as many."""
+    """Columns of rows (a, …), never changed: `with_rows` gives others, in the same memory, taken for twice as many."""
 
-    def __init__(self, rows: NDArray[Any], room: NDArray[Any] | None = None, used: list[int] | None = None) -> None:
-        self.rows = rows
-        self._room = rows if room is None else room
+    def __init__(self, *columns: NDArray[Any]) -> None:
+        self.columns: Sequence[NDArray[Any]] = columns
+        self._room: Sequence[NDArray[Any]] = columns
         # how many rows of the room belong to somebody
-        self._used = [len(rows)] if used is None else used
+        self._used = [len(columns[0])]
 
-    def with_rows(self, more: NDArray[Any]) -> "GrowingRows":
-        count = len(self.rows) + len(more)
-        room = self._room
-        used = self._used
-        if used[0] != len(self.rows) or count > len(room):
-            room = np.empty((max(_LEAST_ROOM, 2 * count), *more.shape[1:]), self.rows.dtype)
-            used = [0]
-            room[: len(self.rows)] = self.rows
-        room[len(self.rows) : count] = more
-        used[0] = count
-        return GrowingRows(room[:count], room, used)
+    def with_rows(self, *more: NDArray[Any]) -> "GrowingRows":
+        before = len(self.columns[0])
+        count = before + len(more[0])
+        grown = copy(self)
+        if self._used[0] != before or count > len(self._room[0]):
+            sizes = max(_LEAST_ROOM, 2 * count)
+            grown._room = [np.empty((sizes, *each.shape[1:]), each.dtype) for each in self.columns]
+            grown._used = [0]
+            for room, rows in zip(grown._room, self.columns, strict=True):
+                room[:before] = rows
+        for room, rows in zip(grown._room, more, strict=True):
+            room[before:count] = rows
+        grown._used[0] = count
+        grown.columns = [room[:count] for room in grown._room]
+        return grown
 
 
 class MemoryIds:
@@ -109,21 +113,10 @@ class MemoryIndex(Exact):
     def __len__(self) -> int:
         return len(self.folded)
 
-    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
-        scores, rows = self._best(augmented, k, only)
-        check_scores(scores, rows)
-        return scores, rows
-
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         return np.ascontiguousarray(self.folded[rows, : self.dim])
 
-    def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
-        return False
-
-    def walks(self, only: Bitmap | None) -> bool:
-        return False
-
-    def _best(self, augmented: F32, k: int, only: Bitmap | None) -> Found:
+    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         folded = self.folded
         if only is None or only.count <= _FEW * len(folded):
             rows = None if only is None else only.rows
@@ -166,66 +159,43 @@ class NewTargets:
     stamps: I64
 
 
-@dataclass(frozen=True, eq=False)
-class Memory:
-    """A `segment` that grows, of d dimensions: `with_more` gives another, in the same memory."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Memory(Segment):
+    """A segment that grows: `with_more` gives another, in the same memory. `rows` are [t, −h], offsets and stamps."""
 
-    dim: int
     ids: MemoryIds
-    payload: Payload | None
-    folded: GrowingRows
-    offsets: GrowingRows
-    stamps: GrowingRows
-    bare: I64 = field(default_factory=lambda: NO_ROWS)
+    rows: GrowingRows
 
     @classmethod
     def empty(cls, dim: int, id_type: pa.DataType, schema: pa.Schema | None) -> "Memory":
         """No rows, of d dimensions."""
-        return cls(
-            dim,
-            MemoryIds(id_type),
-            None if schema is None else Payload(schema.empty_table()),
-            GrowingRows(np.empty((0, augmented_dim(dim)), np.float32)),
-            GrowingRows(np.empty(0, np.float32)),
-            GrowingRows(np.empty((0, 2), np.int64)),
-        )
+        folded = np.empty((0, augmented_dim(dim)), np.float32)
+        rows = GrowingRows(folded, np.empty(0, np.float32), np.empty((0, 2), np.int64))
+        payload = None if schema is None else Payload(schema.empty_table())
+        return cls._of(dim, rows, MemoryIds(id_type), payload, NO_ROWS)
 
-    @cached_property
-    def segment(self) -> Segment:
-        return Segment(
-            index=MemoryIndex(self.dim, self.folded.rows),
-            offsets=self.offsets.rows,
-            ids=self.ids,
-            payload=self.payload,
-            bare=self.bare,
-            stamps=self.stamps.rows.T,
-        )
+    @classmethod
+    def _of(cls, dim: int, rows: GrowingRows, ids: MemoryIds, payload: Payload | None, bare: I64) -> "Memory":
+        folded, offsets, stamps = rows.columns
+        index = MemoryIndex(dim, folded)
+        return cls(index=index, offsets=offsets, stamps=stamps.T, ids=ids, payload=payload, bare=bare, rows=rows)
 
     def with_more(self, more: NewTargets) -> "Memory":
         """Return the segment with more targets behind its own; memory that has room is shared."""
-        return Memory(
-            self.dim,
+        folded = folded_targets(more.vectors, more.offsets)
+        return self._of(
+            self.index.dim,
+            self.rows.with_rows(folded, more.offsets, more.stamps.T),
             self.ids.with_more(more.ids.to_pylist()),
             None if self.payload is None or more.payload is None else self.payload.with_rows(more.payload),
-            self.folded.with_rows(folded_targets(more.vectors, more.offsets)),
-            self.offsets.with_rows(more.offsets),
-            self.stamps.with_rows(more.stamps.T),
-            np.concatenate([self.bare, len(self.offsets.rows) + np.flatnonzero(~more.has_vector)]),
+            np.concatenate([self.bare, len(self) + np.flatnonzero(~more.has_vector)]),
         )
 
     def moved_together(self, view: SegmentView) -> "Memory":
         """The rows of a view of it, in memory of their own."""
         left = view.left
-        segment = self.segment
-        ids = self.ids.array
-        payload = None if self.payload is None else self.payload.table().take(pa.array(left)).combine_chunks()
-        return Memory.empty(self.dim, ids.type, None if payload is None else payload.schema).with_more(
-            NewTargets(
-                segment.index.vectors(left),
-                segment.offsets[left],
-                ids.take(pa.array(left)),
-                payload,
-                segment.have_vectors[left],
-                segment.stamps_of(left),
-            )
-        )
+        ids = view.of_left(self.ids.array)
+        payload = None if self.payload is None else view.of_left(self.payload.table()).combine_chunks()
+        vectors = self.index.vectors(left)
+        new = NewTargets(vectors, self.offsets[left], ids, payload, self.have_vectors[left], self.stamps_of(left))
+        return Memory.empty(self.index.dim, ids.type, None if payload is None else payload.schema).with_more(new)

@@ -5,7 +5,7 @@ Offsets of a fitted correction are a function of a row, so segments never need e
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,10 @@ from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import VectorIndex
 from hubless.vectors.arrays import F32, I64, Flags, to_arrow
 from hubless.vectors.ids import IdTable
-from hubless.vectors.payload import Masks, Payload
+from hubless.vectors.payload import Payload
 
 NO_ROWS: I64 = np.empty(0, np.int64)
+A = TypeVar("A", pa.Array, pa.Table)
 
 
 class SegmentIds(Protocol):
@@ -131,19 +132,21 @@ class SegmentView:
         rows = np.arange(len(self.segment))
         return np.delete(rows, self.gone) if len(self.gone) else rows
 
+    def of_left(self, rows: A) -> A:
+        """Of an array or a table of its rows, those that are left."""
+        left: A = rows.take(pa.array(self.left)) if len(self.gone) else rows
+        return left
+
     @cached_property
     def searched(self) -> Bitmap | None:
         """The rows that a search can find; None for all of the index."""
         count = len(self.segment.index)
-        bare = self.segment.bare[: np.searchsorted(self.segment.bare, count)]
-        gone = self.gone[: np.searchsorted(self.gone, count)]
-        if not (len(gone) or len(bare)):
+        lacking = np.concatenate([self.gone, self.segment.bare])
+        if not (lacking < count).any():
             return None
-        mask = np.ones(count, np.bool_)
-        mask[gone] = mask[bare] = False
-        return Bitmap(mask, None, gone)
+        return self.matching(Bitmap(np.ones(len(self.segment), np.bool_)))[1]
 
-    def matching(self, filter: Masks, found: Bitmap) -> tuple[Bitmap, Bitmap]:
+    def matching(self, found: Bitmap) -> tuple[Bitmap, Bitmap]:
         """Return the rows that a filter `found` and that are left, and of these the ones that a search can find."""
         left = found.without_rows(self.gone)
         count = len(self.segment.index)
@@ -151,4 +154,4 @@ class SegmentView:
             return left, left
         mask = left.mask
         mask[self.segment.bare] = False
-        return left, Bitmap(mask[:count], filter, left.without)
+        return left, Bitmap(mask[:count], found.filter, left.without)

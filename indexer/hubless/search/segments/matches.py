@@ -9,31 +9,23 @@ import numpy as np
 
 from hubless.kernels.forks import in_each_process
 from hubless.search.bitmap import Bitmap
-from hubless.search.numbers import Numbers
+from hubless.search.segments.rows import Rows
+from hubless.search.segments.scope import Scope
 from hubless.vectors.arrays import I64, Flags
-from hubless.vectors.payload import Masks
 
 
 class Matches:
-    """The targets, of n, that meet a filter. `searched` are, of each segment, those that a search can find."""
+    """Those of n `targets` that meet a filter: bits of what was `found` in each segment; a search goes through `scope`.
 
-    def __init__(self, numbers: Numbers, found: Sequence[Bitmap], searched: Sequence[Bitmap], filter: Masks) -> None:
-        self.numbers = numbers
+    It takes `nbytes` of memory.
+    """
+
+    def __init__(self, targets: Rows, found: Sequence[Bitmap], scope: Scope, nbytes: int) -> None:
+        self.targets = targets
         self._found = found
-        self.searched = searched
-        self.filter = filter
-        self.asked: Any = None  # what a search makes of them, once
+        self.scope = scope
+        self.nbytes = nbytes
         self.count = sum(bits.count for bits in found)
-
-    @property
-    def total(self) -> int:
-        """The number of targets, n."""
-        return self.numbers.count
-
-    @property
-    def nbytes(self) -> int:
-        """Memory in bytes."""
-        return sum(bits.nbytes for bits in {id(bits): bits for bits in (*self._found, *self.searched)}.values())
 
     @property
     def rows(self) -> I64:
@@ -43,7 +35,7 @@ class Matches:
     def hold(self, rows: I64) -> Flags:
         """Return which of some rows match."""
         found = np.zeros(len(rows), np.bool_)
-        for number, here, inside in self.numbers.parted(rows):
+        for number, here, inside in self.targets.parted(rows):
             found[here] = self._found[number].hold(inside)
         return found
 
@@ -51,12 +43,12 @@ class Matches:
         """The first `limit` rows, from row `start` on, that match."""
         found = [np.empty(0, np.int64)]
         left = limit
-        place = int(self.numbers.places(np.array([start]))[0])
-        for bits, first in zip(self._found, self.numbers.starts, strict=True):
+        place = int(self.targets.places(np.array([start]))[0])
+        for bits, first in zip(self._found, self.targets.starts, strict=True):
             if left > 0 and place < first + bits.total:
                 found.append(first + bits.page(max(0, place - first), left))
                 left -= len(found[-1])
-        return self.numbers.rows(np.concatenate(found))
+        return self.targets.numbered(np.concatenate(found))
 
 
 class Sized(Protocol):
