@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks import promises
 from benchmarks.gains import NAMES
-from benchmarks.real_sets import Set, open_set
+from benchmarks.real_sets import Set, open_set, read_side
 from hubless.measures.confidence.guarantee import SURE
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import OF_QUERIES
@@ -40,7 +40,7 @@ from hubless_lab.experiments.abstain import (
 from hubless_lab.experiments.drawn_banks import Draws
 from hubless_lab.experiments.methods import Method
 from hubless_lab.experiments.quality import calibration_error
-from hubless_lab.experiments.trials import Labelled, Pairs, Trial, read_side
+from hubless_lab.experiments.trials import Labelled, Pairs, Trial
 
 PAIRS = (50, 100, 200)
 SEEDS = 10
@@ -96,13 +96,13 @@ def splits(pairs: Pairs, folder: Path, seeds: int) -> Iterator[Trial]:
 def strangers(folder: Path, others: Sequence[Path]) -> F32 | None:
     """Return queries to which nothing in a set fits, (s, d); None where none are known."""
     if (folder / "oos.npy").is_file():
-        return read_side(folder / "oos.npy", "strangers", OF_QUERIES)
+        return read_side(folder / "oos.npy", OF_QUERIES)
     siblings = [each for each in others if ENCODER in each.name and each.resolve() != folder.resolve()]
     if ENCODER not in folder.name or not siblings:
         return None
     drawn = []
     for each in siblings:
-        queries = read_side(each / "queries.npy", "strangers", OF_QUERIES)
+        queries = read_side(each / "queries.npy", OF_QUERIES)
         some = np.random.default_rng(0).choice(len(queries), min(STRANGERS, len(queries)), replace=False)
         drawn.append(queries[np.sort(some)])
     return np.concatenate(drawn)

@@ -30,7 +30,7 @@ from benchmarks.wrong_banks import FEWEST, one_topic
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32
 from hubless_lab.experiments.methods import Method
-from hubless_lab.experiments.trials import Pairs, Trial, demand_trial, open_pairs
+from hubless_lab.experiments.trials import Pairs, Trial, demand_trial, open_labelled
 
 MOST, SEED = 1900, 0
 """Queries of a set, and one random split of it."""
@@ -67,7 +67,8 @@ def made_up(spread: float, noise: float, lean: float, dim: int, count: int = 120
     way /= np.linalg.norm(way)
     targets = topics + rng.exponential(spread, size=(count, 1)) * way
     queries = topics + noise * rng.normal(size=topics.shape) + lean * way
-    return Set("made-up", open_pairs(queries.astype(np.float32), targets.astype(np.float32), np.arange(count)), None)
+    vectors = (each.astype(np.float32) for each in (queries, targets))
+    return Set("made-up", open_labelled(*vectors, np.arange(count), metric="cosine").pairs, None)
 
 
 def quickstart() -> Set:
@@ -79,7 +80,7 @@ def quickstart() -> Set:
     lean /= np.linalg.norm(lean)
     targets = topics + rng.exponential(4, size=(3000, 1)) * lean
     queries = topics + 1.5 * rng.normal(size=topics.shape) + 8 * lean
-    pairs = open_pairs(unit(queries[:MOST]), unit(targets[:2000]), np.arange(MOST))
+    pairs = open_labelled(unit(queries[:MOST]), unit(targets[:2000]), np.arange(MOST), metric="cosine").pairs
     return Set("quickstart", pairs, unit(queries[2000:]))
 
 
@@ -97,7 +98,8 @@ def recommender(popularity: float, users: int = 1600, items: int = 900, liked: i
     vectors = unit(left[:, :dim] * values[:dim]), unit(right[:dim].T * np.sqrt(values[:dim]))
     labels = [places[row[there[row]]].tolist() for row in likes]
     half = users // 2
-    return Set("recommender", open_pairs(vectors[0][:half], vectors[1], labels[:half]), vectors[0][half:])
+    pairs = open_labelled(vectors[0][:half], vectors[1], labels[:half], metric="cosine").pairs
+    return Set("recommender", pairs, vectors[0][half:])
 
 
 def read(folder: Path) -> Set:
@@ -128,7 +130,9 @@ def turned(data: Set) -> Set:
         for target in right.tolist():
             asking.setdefault(target, []).append(query)
     rows = sorted(asking)
-    pairs = open_pairs(data.pairs.targets[rows], data.pairs.queries, [asking[row] for row in rows])
+    pairs = open_labelled(
+        data.pairs.targets[rows], data.pairs.queries, [asking[row] for row in rows], metric="cosine"
+    ).pairs
     return Set(f"{data.name}, turned round", taken(pairs, np.arange(min(MOST, len(rows)))), None)
 
 

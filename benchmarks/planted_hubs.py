@@ -31,13 +31,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.real_sets import read_side
 from hubless.corrections import correction
 from hubless.diagnosing.gallery import open_gallery
 from hubless.kernels.reductions import top_k
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.comparing import side_of
 from hubless.vectors.sources import ArrayVectors
-from hubless_lab.experiments.trials import read_side
 from hubless_lab.scan.scanning import scan
 
 STEPS, RATE = 200, 0.05
@@ -217,7 +217,7 @@ def main() -> None:
     given = parser.parse_args()
     rows = []
     for folder in given.folders:
-        queries, targets = (read_side(folder / f"{name}.npy", name, side_of(name)) for name in ("queries", "targets"))
+        queries, targets = (read_side(folder / f"{name}.npy", side_of(name)) for name in ("queries", "targets"))
         for kind in KINDS:
             rows += [measure(folder.resolve().name, queries, targets, kind, seed) for seed in range(given.draws)]
     for by in ("kind", "set"):

@@ -22,9 +22,11 @@ from hubless import measures
 from hubless.errors import InputError
 from hubless.measures import paired_difference
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.comparing import OF_QUERIES
+from hubless.vectors.comparing import COSINE, OF_QUERIES, ComparedSide
+from hubless.vectors.files import as_items
+from hubless.vectors.sources import in_memory, under_metric
 from hubless_lab.experiments.methods import Method, as_methods, grid_methods
-from hubless_lab.experiments.trials import Pairs, Trial, banked_trial, open_pairs, read_side, strict_trial
+from hubless_lab.experiments.trials import Pairs, Trial, banked_trial, open_labelled, strict_trial
 from hubless_lab.experiments.tune import tune
 
 SIZES = (100, 300, 1000, None)
@@ -51,11 +53,17 @@ class Set:
     folder: Path | None = None
 
 
+def read_side(path: Path, side: ComparedSide) -> F32:
+    """Return all rows of a file, each of length 1."""
+    return in_memory(under_metric(as_items(path, path.stem).vectors, COSINE, side))
+
+
 def open_set(folder: Path) -> Set:
     """Read a folder."""
-    pairs = open_pairs(*(folder / f"{name}.npy" for name in ("queries", "targets", "gt")))
+    files = (folder / f"{name}.npy" for name in ("queries", "targets", "gt"))
+    pairs = open_labelled(*files, metric="cosine").pairs
     bank = folder / "bank.npy"
-    rows = read_side(bank, "query bank", OF_QUERIES) if bank.is_file() else None
+    rows = read_side(bank, OF_QUERIES) if bank.is_file() else None
     asked = right = None
     if (folder / "bank_count.npy").is_file():
         asked = np.load(folder / "bank_count.npy").astype(np.int64), np.load(folder / "count.npy").astype(np.int64)

@@ -23,6 +23,7 @@ import numpy as np
 
 from benchmarks.gains import IMAGES, signed
 from benchmarks.real_sets import Set, of_each, print_sets
+from hubless.builder.inputs.bank_table import BankTable
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.inputs.clicks import Clicks
 from hubless.builder.pipeline.click_choice import PLAIN, RAW, chosen_by_clicks
@@ -33,6 +34,7 @@ from hubless.errors import InputError
 from hubless.measures.repeats import without_copies
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import HeldVectors
+from hubless.vectors.space import Space
 
 SEEDS = 2
 KEPT = IMAGES / "target_priors.json"
@@ -156,7 +158,9 @@ def measure(data: Set, seeds: int) -> dict[str, Any]:
             made = make(data, kind, count, first, seed)
             bank = without_copies(HeldVectors(made.asked[made.clicks.queries], "query bank"))
             known = HeldVectors(made.asked, "clicks")
-            vectors = BuildVectors(targets=source, query_bank=bank, clicked=known, clicks=made.clicks)
+            asked = BankTable(bank, np.ones(bank.shape[0], np.int64), [])
+            space = Space(RECIPE.metric, source.shape[1])
+            vectors = BuildVectors(space=space, targets=source, bank=asked, clicked=known, clicks=made.clicks)
             try:
                 vectors, record = chosen_by_clicks(vectors, RECIPE)
                 chosen = RAW if record is None else record.chosen

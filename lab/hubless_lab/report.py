@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -24,10 +24,10 @@ from hubless.vectors.files import Vectors
 from hubless.vectors.sources import in_memory, sample
 from hubless_lab.charts import ACCENT, RAW, Chart
 from hubless_lab.experiments.abstain import Abstention, abstain
-from hubless_lab.experiments.compare import compare, labelled_beside
+from hubless_lab.experiments.compare import compare
 from hubless_lab.experiments.comparisons import Comparison, comparison_table
 from hubless_lab.experiments.methods import Method, Methods, as_methods
-from hubless_lab.experiments.trials import open_labelled
+from hubless_lab.experiments.trials import LabelledInputs, open_labelled
 from hubless_lab.marked_charts import MarkedChart, even_axis
 from hubless_lab.shown_images import image_of, is_image
 
@@ -134,12 +134,10 @@ def make_report(
     comparison = None
     abstention = None
     if queries is not None:
-        banks: dict[str, Any] = {}
+        inputs: LabelledInputs = {"query_bank": query_bank, "bank_of_targets": bank_of_targets}
         if query_bank is not None:
-            extra = None if target_bank is None else gallery.items(target_bank, "target bank")
-            banks = {"query_bank": gallery.queries(query_bank, "query bank"), "target_bank": extra}
-        labelled = labelled_beside(gallery, queries, relevant)
-        given = open_labelled(**labelled, **banks, bank_of_targets=bank_of_targets)
+            inputs["target_bank"] = target_bank
+        given = open_labelled(queries, gallery, relevant, **inputs)
         compared = [Method("none"), *as_methods(corrections), Method("auto")] if corrections else None
         comparison = compare(given, corrections=compared, seeds=seeds, progress=progress)
         if len(given.pairs.answerable) >= FEWEST_LABELS:

@@ -6,7 +6,7 @@ from hubless.corrections import correction
 from hubless.errors import DimensionMismatch, InputError
 from hubless_lab.experiments import trials
 from hubless_lab.experiments.drawn_banks import least_covering
-from hubless_lab.experiments.trials import Pairs, banked_trial, open_pairs, strict_trial
+from hubless_lab.experiments.trials import Pairs, banked_trial, open_labelled, strict_trial
 
 GIVEN = pairs(50)
 
@@ -64,7 +64,7 @@ def test_queries_that_all_have_one_target_cannot_be_split(relevant):
 
 def test_vectors_of_different_dimension_are_refused():
     with pytest.raises(DimensionMismatch, match=r"queries: expected 16 dimensions.*got 15"):
-        open_pairs(GIVEN.queries[:, :15], GIVEN.targets, [0] * 50)
+        open_labelled(GIVEN.queries[:, :15], GIVEN.targets, [0] * 50, metric="cosine")
     with pytest.raises(DimensionMismatch, match=r"query bank: expected 16 dimensions.*got 15"):
         banked_trial(GIVEN, GIVEN.queries[:, :15])
     with pytest.raises(DimensionMismatch, match=r"target bank: expected 16 dimensions.*got 15"):

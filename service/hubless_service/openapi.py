@@ -15,14 +15,13 @@ BODY = ("malformed_body", "request_timeout", "body_too_large", "unsupported_medi
 """Why a body is refused, whatever it says."""
 FIELDS = ("invalid_input", "unknown_field")
 VECTORS = ("dimension_mismatch", "not_finite", "zero_vector")
-TEXTS = ("no_encoder", "unknown_words", "text_refused", "encoder_failed", "encoder_timeout")
+QUERIES = (*VECTORS, "no_encoder", "unknown_words", "text_refused", "encoder_failed", "encoder_timeout")
+"""Why a vector is refused, or a text or a picture that is to become one."""
 UNSERVED = ("engine_unavailable", "bundle_damaged", "unsupported_bundle", "storage")
 """Why a collection, or all of them, may not be served."""
 SEARCHED = ("too_many_requests", "engine_failed", *UNSERVED, "deadline_exceeded")
 """Why a request that needs a search thread may not get one."""
 READ = ("collection_not_found", *UNSERVED)
-CHANGE = (*BODY, *FIELDS, "forbidden")
-INPUT = (*FIELDS, *VECTORS, *TEXTS)
 EDGE = ("internal_error", "malformed_request", "head_too_large", "not_ready")
 """What any request may be answered: the server fails, stops or lacks memory, or refuses what it reads of the head."""
 TAG: Json = {"schema": {"type": "string"}, "description": "What If-Match takes."}

@@ -40,6 +40,7 @@ def readings(tmp_path, monkeypatch):
     """Build, and return how often all rows of each input were read, and of the checked copy of it, "… copied"."""
     monkeypatch.setattr(augment, "PIVOT_ROWS", 2000)
     monkeypatch.setattr(fastscan, "TRAINING_ROWS", 2000)
+    monkeypatch.setattr(reading, "block_rows", lambda _: 1000)
     in_file = reading.in_file
 
     def build(correction, **inputs):

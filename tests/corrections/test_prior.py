@@ -38,7 +38,7 @@ def with_prior(values):
 def offsets(method, values=UNEVEN, problem=PROBLEM, **parameters):
     fitted = fit(method, values, problem, **parameters)
     found = fitted.offsets(problem.targets).astype(np.float64)
-    return found if values is None else found + fitted.of_prior(np.asarray(values, np.float64))
+    return found if values is None else found + fitted.of_number(np.asarray(values, np.float64))
 
 
 def raw_shares(problem, temperature):
@@ -128,13 +128,13 @@ class TestEveryCorrectionThatTakesAPrior:
         fitted = fit(method)
         restored = registered(method).fitted.from_state(fitted.state(), json.loads(json.dumps(fitted.details)))
         assert restored.details == fitted.details
-        np.testing.assert_array_equal(restored.of_prior(UNEVEN), fitted.of_prior(UNEVEN))
+        np.testing.assert_array_equal(restored.of_number(UNEVEN), fitted.of_number(UNEVEN))
 
 
 def test_prior_of_auto_is_shrunk_as_all_of_the_offset():
     fitted = fit("auto")
     assert fitted.shrinkage == pytest.approx(150 / 250)
-    twice = fitted.of_prior(2 * UNEVEN) - fitted.of_prior(UNEVEN)
+    twice = fitted.of_number(2 * UNEVEN) - fitted.of_number(UNEVEN)
     np.testing.assert_allclose(twice, -fitted.shrinkage * fitted.temperature * np.log(2))
 
 

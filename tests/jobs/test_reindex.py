@@ -300,13 +300,13 @@ def test_merge_waits_a_moment_for_a_server_that_flushes(built):
 
 def test_version_that_became_current_meanwhile_is_not_replaced(built, monkeypatch):
     write_targets(built / "items" / "c.parquet", ["item-80"])
-    check = reindexing._check_sound
+    check = reindexing.check_sound
 
     def publish_another(*given):
         check(*given)
         hubless.open(built / "catalog", NAME).save(built / "catalog", NAME)
 
-    monkeypatch.setattr(reindexing, "_check_sound", publish_another)
+    monkeypatch.setattr(reindexing, "check_sound", publish_another)
     with pytest.raises(PreconditionFailed, match="became current while the job ran"):
         run(built)
     monkeypatch.undo()

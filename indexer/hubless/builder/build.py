@@ -76,8 +76,8 @@ def build(
     of_recipe = of_record(IndexSettings, settings) | of_record(EngineSettings, settings)
     recipe = Recipe(metric=metric, correction=correction, offsets=settings.get("offsets"), **of_recipe)
     columns = of_record(InputSettings, settings) | {"offsets": recipe.offsets}
-    given = Inputs(targets=targets, query_bank=query_bank, **columns)
-    recipe.check_inputs(**vars(given), strength=strength)
+    given = Inputs.of(targets, query_bank, columns)
+    recipe.check_inputs(**vars(given), **given.roles, strength=strength)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
     decided = None if strength is None else DecidedStrength(value=float(strength), by="given")
@@ -90,10 +90,10 @@ def build(
         with drafting(work.catalog, collection, recipe, steps) as draft:
             with seen.unchanged():
                 # first, so that mistakes in them are found before the long work
-                held = contents.held(draft.folder)
+                held = contents(draft.folder)
                 vectors = read_vectors(opened, recipe, draft.folder)
             fit = New(vectors=vectors, held=held, bank_of_targets=bank_of_targets, strength=decided)
-            made = next_version(None, fit, draft)
+            made = next_version(None, draft, fit=fit)
             steps.step("writing")
             return draft.publish(replace(made, seq=seq), work.publish)
 

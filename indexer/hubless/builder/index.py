@@ -49,6 +49,9 @@ class Index(Collection):
     is wrong.
     """
 
+    _whole: Collection
+    """What was fitted or opened, before writes."""
+
     @with_keywords(IndexSettings)
     def __init__(
         self,
@@ -68,7 +71,6 @@ class Index(Collection):
         """
         self._recipe = Recipe(metric=check_metric(metric), correction=correction, **of_record(IndexSettings, settings))
         self.filter_cache = filter_cache
-        self._whole: Collection | None = None  # what was fitted or opened, before writes
         self._home: tuple[Path, str] | None = None  # the catalog and the collection whose log is followed
         in_each_process(self)
 
@@ -114,16 +116,16 @@ class Index(Collection):
         if columns.setdefault("offsets", None) is None:
             columns["offsets"] = self._recipe.offsets
         recipe = self._recipe = replace(self._recipe.in_process(), offsets=columns["offsets"])
-        given = Inputs(targets=targets, query_bank=query_bank, **columns)
-        recipe.check_inputs(**vars(given))
+        given = Inputs.of(targets, query_bank, columns)
+        recipe.check_inputs(**vars(given), **given.roles)
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps:
             with seen.unchanged():
                 opened, contents = given.open(recipe.metric)
-                held = contents.held(None)
+                held = contents(None)
                 vectors = read_vectors(opened, recipe)
             fit = New(vectors=vectors, held=held, bank_of_targets=bank_of_targets)
-            parts = next_version(None, fit, Workbench(recipe=recipe, steps=steps))
+            parts = next_version(None, Workbench(recipe=recipe, steps=steps), fit=fit)
             self._home = None
             self._start(replace(parts, manifest=described(parts, UNNAMED, UNSAVED)))
         return self
@@ -191,14 +193,8 @@ class Index(Collection):
             self._renumber(**told_by_labels(self.parts, queries, relevant))
 
     def _renumber(self, **numbers: Any) -> None:
-        for known in (self, self._opened_whole):
+        for known in (self, self._whole):
             known._become(other_numbers(known.parts, **numbers))
-
-    @property
-    def _opened_whole(self) -> Collection:
-        if self._whole is None:
-            raise InputError("index", "one that is fitted and open", "one that was closed or not fitted yet")
-        return self._whole
 
     def _start(self, parts: Parts, whole: Collection | None = None) -> None:
         """Be what was fitted, or opened, with the writes since."""
@@ -207,7 +203,7 @@ class Index(Collection):
 
     def _write(self, write: Write) -> None:
         """Take in a write that no log has."""
-        transaction = Transaction(self._opened_whole, Collection(self.parts, self.filter_cache))
+        transaction = Transaction(self._whole, Collection(self.parts, self.filter_cache))
         if isinstance(write, Put):  # it would replace some
             for row, wanted in zip(self.find(write.ids.to_pylist()), write.ids, strict=True):
                 if row is not None:

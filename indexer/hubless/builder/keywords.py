@@ -129,7 +129,9 @@ def with_keywords(*records: type) -> Callable[[Function], Function]:
     """
 
     def taken(function: Function) -> Function:
-        known = [*signature(function).parameters, *(name for each in records for name in each.__annotations__)]
+        own = signature(function).parameters.values()
+        known = [each.name for each in own if each.kind is not each.VAR_KEYWORD]
+        known += [name for each in records for name in each.__annotations__]
 
         @wraps(function)
         def checked(*given: Any, **named: Any) -> Any:

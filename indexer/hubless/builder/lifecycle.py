@@ -8,16 +8,16 @@ from typing import Any
 import pyarrow as pa
 
 from hubless.builder.banks.default_strength import lasting_strength
-from hubless.builder.inputs.bank_rows import QUERY_BANK
+from hubless.builder.inputs.bank_table import QUERY_BANK
 from hubless.builder.inputs.bases import check_dims
-from hubless.builder.inputs.build_inputs import Contents, HeldContents
 from hubless.builder.inputs.clicks import ClicksLike
+from hubless.builder.inputs.target_table import TargetTable
 from hubless.builder.pipeline.calibration import told_by_labels
 from hubless.builder.pipeline.compaction import Trained, needs_training
 from hubless.builder.pipeline.fit import New
 from hubless.builder.pipeline.manifests import new_manifest, other_numbers, provenance
-from hubless.builder.pipeline.next_version import NextTargets, current_parts, keep_fit, next_version, placed_nothing
-from hubless.builder.pipeline.publishing import changing, drafting
+from hubless.builder.pipeline.next_version import NextTargets, keep_fit, next_version, placed_nothing
+from hubless.builder.pipeline.publishing import changing, current_parts, drafting
 from hubless.builder.pipeline.refitting import labels_of, lasting_roles, refit_bank, refit_vectors
 from hubless.builder.recipe import Recipe, recipe_of
 from hubless.corrections import is_given
@@ -95,25 +95,28 @@ def create(
                 if encoder is not None:
                     _give_encoder(home, collection, encoder)
                 return False
-        held = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), encoder).held(None)
+        held = TargetTable.of(pa.array([], ID_TYPES[id_type]), schema.empty_table(), encoder, None)
         with drafting(home, collection, recipe, Silent()) as draft:
             draft.publish(_empty(held, Space(metric, dim), recipe))
     return True
 
 
-def _empty(held: HeldContents, space: Space, recipe: Recipe) -> Parts:
+def _empty(held: TargetTable, space: Space, recipe: Recipe) -> Parts:
     """Return a collection without targets."""
     placed = placed_nothing(space.width)
-    index = placed.index
-    if recipe.keep_full:
-        index = index.model_copy(update={"candidates": CANDIDATES})
-    raw = CorrectionRecord(name=NONE, parameters={}, details={})
-    targets = held.fill(placed.targets, None)
-    about: dict[str, Any] = {"provenance": provenance({}, recipe.seed), "dims": recipe.dims}
+    manifest = new_manifest(
+        space,
+        provenance=provenance({}, recipe.seed),
+        correction=CorrectionRecord(name=NONE, parameters={}, details={}),
+        index=placed.index.model_copy(update={"candidates": CANDIDATES if recipe.keep_full else None}),
+        measured=None,
+        dims=recipe.dims,
+        notes=[WITHOUT_BANK],
+    )
     return Parts(
-        manifest=new_manifest(targets, space, correction=raw, index=index, notes=[WITHOUT_BANK], **about),
+        manifest=manifest,
         space=space,
-        targets=targets,
+        targets=held.fill(placed.targets, None),
         encoder=held.encoder,
         prepared=lambda: None,
         bank_sample=None,
@@ -295,11 +298,10 @@ def refit(
         items = None if query_bank is None else as_items(query_bank, QUERY_BANK)
         rows = NextTargets.of(parts)
         with drafting(home, name, recipe, steps) as draft:
-            column = before.fit_by if fit_by is None else fit_by or None
-            bank = refit_bank(parts, items, column, clients, append=append)
+            roles = lasting_roles(before.roles, fit_by, clicks=clicks is not None)
+            bank = refit_bank(parts, items, roles, clients, append=append)
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
-            roles = lasting_roles(before.roles, column, clicks=clicks is not None)
             recipe.check_inputs(query_bank=bank, clicks=clicks, **roles)
             held = rows.held(draft.folder)
             labels = labels_of(relevant, items, bank.queries.shape[0], rows.ids, bank_order is not None)
@@ -307,21 +309,17 @@ def refit(
             vectors = refit_vectors(
                 rows,
                 targets,
-                bank,
+                replace(bank, relevant=labels),
                 recipe,
                 parts.space,
                 draft.folder,
                 clicks=clicks,
                 clicked=items,
                 roles=roles,
-                relevant=labels,
             )
-            if clicks is not None:
-                for each in ("target_prior", "clicks"):
-                    vectors.records.pop(each, None)
             strength = lasting_strength(before, labelled=labels is not None)
             fit = New(vectors=vectors, held=held, strength=strength, hold_back=True)
-            made = next_version(parts, fit, draft)
+            made = next_version(parts, draft, fit=fit)
             made = made.saying(bank_order=before.bank_order if bank_order is None else bank_order)
             if clicks is None:
                 made = made.saying(target_prior=before.target_prior, clicks=before.clicks)

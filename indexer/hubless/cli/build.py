@@ -108,14 +108,8 @@ def build_command(
     typer.echo(f"All figures:   hubless inspect {where} --collection {collection}")
 
 
-_OPTIONS = (
-    *("catalog", "collection", "targets", "query_bank", "ids", "payload", "encoder", "metric", "correction", "index"),
-    *("parameters", "offsets"),
-)
-
-
 def _settings(correction: str, set_: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    known = parameters_of(hubless.build, skip=_OPTIONS)
+    known = parameters_of(hubless.build, skip=(*parameters_of(build_command), "parameters", "offsets"))
     if is_given(correction):
         return read_settings(set_, known), {}
     if correction not in CORRECTIONS:

@@ -28,7 +28,7 @@ class TakesPrior(Protocol):
     takes_prior: ClassVar[bool]
 
     def fit(
-        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetColumn | None
+        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, number: TargetColumn | None
     ) -> FittedCorrection:
         """As `Correction.fit`, with a number of each, and none that is NaN."""
 

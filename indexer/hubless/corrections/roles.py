@@ -26,11 +26,15 @@ _NAMING = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa
 
 @dataclass(frozen=True)
 class TargetRole:
-    """A role: what messages call it, what its values have to be, and above what; None for names in place of numbers."""
+    """A role: what messages call it, what its values have to be, and above what; None for names in place of numbers.
+
+    `of_queries`: bank queries have the column, too.
+    """
 
     name: str
     expected: str
     above: float | None = None
+    of_queries: bool = False
 
     @property
     def parameter(self) -> str:
@@ -73,7 +77,7 @@ class TargetRole:
 
 PRIOR = TargetRole("target prior", "a finite number above 0; add 1 to counts that may be 0", 0.0)
 OWN_OFFSETS = TargetRole("offsets", "a finite number", -np.inf)
-FIT_BY = TargetRole("fit_by", "texts, whole numbers or booleans that name groups")
+FIT_BY = TargetRole("fit_by", "texts, whole numbers or booleans that name groups", of_queries=True)
 TARGET_ROLES: Mapping[str, TargetRole] = {role.parameter: role for role in (PRIOR, OWN_OFFSETS, FIT_BY)}
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.base import Rows
-from hubless.corrections.roles import FIT_BY, TARGET_ROLES, TargetRole
+from hubless.corrections.roles import FIT_BY, OWN_OFFSETS, PRIOR, TargetRole
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, I64
 
@@ -49,6 +49,12 @@ class TargetColumns:
 
     by_role: Mapping[str, TargetColumn] = field(default_factory=dict)
 
+    @classmethod
+    def joined(cls, tables: "Sequence[TargetColumns]") -> "TargetColumns":
+        """Return the rows of tables of the same columns, one after another."""
+        found = {name: np.concatenate([each.by_role[name].values for each in tables]) for name in tables[0].by_role}
+        return cls({name: replace(tables[0].by_role[name], values=values) for name, values in found.items()})
+
     def __getitem__(self, rows: Any) -> "TargetColumns":
         return TargetColumns({name: column[rows] for name, column in self.by_role.items()})
 
@@ -71,9 +77,8 @@ class TargetColumns:
 
     @property
     def number(self) -> TargetColumn | None:
-        """The column of numbers, of which a fit takes one; None without."""
-        found = (column for name, column in self.by_role.items() if TARGET_ROLES[name].above is not None)
-        return next(found, None)
+        """The column of numbers that a fit takes, of which there is one at most."""
+        return self.of(PRIOR) or self.of(OWN_OFFSETS)
 
 
 NO_COLUMNS = TargetColumns()
@@ -84,7 +89,7 @@ def offsets_each(
 ) -> list[F32]:
     """Return the offsets (n,) of targets with these columns by each of some fits of one correction.
 
-    Fits that took groups have `of_groups`; those that took a number of each target have `of_prior`, the part of it.
+    Fits that took groups have `of_groups`; those that took a number of each target have `of_number`, the part of it.
     Raises `InputError` if they took no such column.
     """
     if (groups := columns.of(FIT_BY)) is not None:
@@ -95,4 +100,4 @@ def offsets_each(
         found = [fit.offsets(targets, advance) for fit in fits]
     if (number := columns.number) is None:
         return found
-    return [(h + fit.of_prior(number.values)).astype(np.float32) for fit, h in zip(fits, found, strict=True)]
+    return [(h + fit.of_number(number.values)).astype(np.float32) for fit, h in zip(fits, found, strict=True)]

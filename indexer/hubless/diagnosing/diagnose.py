@@ -21,7 +21,7 @@ from hubless.corrections.banks.live_queries import drawn, strength_by_offsets
 from hubless.corrections.folded.auto import EVEN
 from hubless.diagnosing.corpus import Corpus, examine_corpus
 from hubless.diagnosing.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
-from hubless.diagnosing.gallery import Gallery, as_gallery
+from hubless.diagnosing.gallery import Examined, Gallery, as_gallery
 from hubless.diagnosing.held_out import HeldOut, Outlook, held_out_rankings
 from hubless.diagnosing.labelled_gain import labelled_gain
 from hubless.diagnosing.pages import render
@@ -33,7 +33,6 @@ from hubless.measures.labels import Labels
 from hubless.measures.occurrence import most_found
 from hubless.measures.repeats import with_copies
 from hubless.progress import Progressing, progress_bars
-from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors, as_items
@@ -50,7 +49,7 @@ MOST_OF_A_LOG = 0.5
 
 
 def diagnose(
-    targets: Vectors | Collection | Gallery,
+    targets: Examined,
     query_bank: Vectors | None = None,
     *,
     metric: Metric | None = None,

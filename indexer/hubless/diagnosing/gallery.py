@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -64,8 +64,12 @@ class Gallery:
         return right_rows(labels, self.known, known_queries(as_items(queries, "queries")))
 
 
+Examined: TypeAlias = Vectors | Collection | Gallery
+"""Targets (n, d), or what has them."""
+
+
 def as_gallery(
-    targets: Vectors | Collection | Gallery,
+    targets: Examined,
     metric: Metric | None = None,
     ids: Ids | None = None,
     payload: PayloadLike | None = None,

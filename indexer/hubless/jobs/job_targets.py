@@ -8,11 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.builder.banks.thinning import thin
-from hubless.builder.inputs.bank_rows import QUERY_BANK, BankRows
+from hubless.builder.inputs.bank_table import QUERY_BANK, BankTable
 from hubless.builder.inputs.items import open_given, without_bad_rows
 from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import in_file
 from hubless.builder.pipeline.next_version import TARGETS, NextTargets, with_vector_first
+from hubless.corrections.roles import TARGET_ROLES
 from hubless.encoders import Encoder
 from hubless.errors import InputError, advice, one_line
 from hubless.jobs.plan import JobPlan
@@ -120,19 +121,19 @@ def _bank_entries(plan: JobPlan) -> list[str]:
 
 def open_bank(
     plan: JobPlan, targets: VectorSource | None = None, space: Space | None = None
-) -> tuple[BankRows, list[str]]:
+) -> tuple[BankTable, list[str]]:
     """Return the bank of the job, and what was left out: samples of live queries are thinned by the targets."""
-    parts = list[BankRows]()
+    parts = list[BankTable]()
     notes = list[str]()
-    column = plan.job.fit_by
+    asked = {name: played.column for name, played in plan.roles.items() if TARGET_ROLES[name].of_queries}
     for entry in _bank_entries(plan):
         files = plan.paths[entry]
         if not _is_sample(files):
             opened = {each.name: _opened(each, QUERY_BANK, plan) for each in files}
-            parts += [BankRows.of(items, column, f"{entry} ({name})") for name, items in opened.items()]
+            parts += [BankTable.of(items, plan.roles, f"{entry} ({name})") for name, items in opened.items()]
             continue
-        if column is not None:
-            raise InputError(entry, f"a file with the column {column}, as fit_by asks for it", "live queries")
+        for role, column in asked.items():
+            raise InputError(entry, f"a file with the column {column}, as {role} asks for it", "live queries")
         sample = read_sample(files)
         clients: Sequence[str] = sample.clients
         queries: VectorSource = HeldVectors(sample.vectors, QUERY_BANK)
@@ -141,8 +142,8 @@ def open_bank(
             queries = SelectedVectors(queries, left.rows, QUERY_BANK)
             notes.append(left.note(entry))
             clients = [clients[row] for row in left.rows.tolist()]
-        parts.append(BankRows(queries, np.ones(len(clients), np.int64), clients))
-    return BankRows.joined(parts), notes
+        parts.append(BankTable(queries, np.ones(len(clients), np.int64), clients))
+    return BankTable.joined(parts), notes
 
 
 def open_vectors(entry: str, plan: JobPlan) -> VectorSource:

@@ -4,13 +4,11 @@ import logging
 from dataclasses import replace
 
 from hubless.builder.inputs.bases import fit_space
-from hubless.builder.inputs.readings import read_source
 from hubless.builder.pipeline.compaction import BEHIND, needs_training
 from hubless.builder.pipeline.fit import New
 from hubless.builder.pipeline.manifests import other_numbers
 from hubless.builder.pipeline.next_version import (
     TARGETS,
-    Keep,
     NextTargets,
     measured_again,
     next_version,
@@ -18,19 +16,17 @@ from hubless.builder.pipeline.next_version import (
 )
 from hubless.builder.pipeline.publishing import Draft
 from hubless.builder.pipeline.refitting import refit_vectors
-from hubless.corrections.banks.bank_checks import COVERED, hold_out, narrow_notes
+from hubless.corrections.banks.bank_checks import COVERED, narrow_notes
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import InputError
 from hubless.jobs.gates import labelled_pairs
 from hubless.jobs.job_targets import is_thinned, job_targets, open_bank, open_vectors
 from hubless.jobs.plan import JobPlan
-from hubless.jobs.source_files import same
 from hubless.measures.bank_record import BankRecord
 from hubless.measures.coverage import coverage
 from hubless.search.parts import Parts
 from hubless.store import bundle
-from hubless.vectors.arrays import F32, check_dim
-from hubless.vectors.comparing import OF_QUERIES
+from hubless.vectors.arrays import check_dim
 from hubless.vectors.files import Items
 from hubless.vectors.plain_arrow import write_arrow
 from hubless.vectors.sources import StackedVectors, in_memory, sample
@@ -49,15 +45,12 @@ def next_parts(plan: JobPlan, before: Parts | None, draft: Draft) -> tuple[Parts
         raise InputError(TARGETS, "at least one target", "none")
     if plan.refit or before is None:
         fit, notes = _new_fit(plan, rows, draft, space)
-        return next_version(before, fit, draft), notes
+        return next_version(before, draft, fit=fit), notes
     grown = None if plan.retrain else rows.written()
     trains = grown is None or (needs_training(grown) and plan.job.index.grown <= BEHIND)
-    gates = plan.job.gates
-    measures = trains or gates.hubness is not None or gates.recall is not None
-    keep = Keep(_measuring(plan, space) if measures else None)
-    made = next_version(before if trains else grown, keep, draft, rows=rows, trains=trains)
-    if measures and not trains:
-        made = made.saying(measured=measured_again(made, keep, draft.steps))
+    made = next_version(before if trains else grown, draft, rows=rows, trains=trains)
+    if not trains and not (plan.job.gates.hubness is None and plan.job.gates.recall is None):
+        made = made.saying(measured=measured_again(made, draft.steps))
     return _noted(plan, made), []
 
 
@@ -117,18 +110,6 @@ def _noted(plan: JobPlan, made: Parts) -> Parts:
         came = f"{known.frozen:,} of {len(made.targets):,} targets came after the fit of the correction"
         notes.append(f"{came}, which gave them their offsets")
     return (other_numbers if plan.others else Parts.saying)(made, bank=bank, bank_order=0, notes=notes)
-
-
-def _measuring(plan: JobPlan, space: Space) -> F32 | None:
-    """Return the queries that a fit on the bank would hold out; None if the bank has changed since."""
-    record = plan.base.job if plan.base else None
-    names = [name for name in plan.banks if name.startswith("query_bank")]
-    if record is None or not all(same(plan.banks[name], record.banks.get(name, [])) for name in names):
-        return None
-    if is_thinned(plan):  # what is left of it depends on the targets, and they were others
-        return None
-    bank, _ = read_source(open_bank(plan)[0].queries, space, OF_QUERIES, None, held=True)
-    return hold_out(bank, plan.job.seed)[1]
 
 
 def _bank_now(made: Parts) -> BankRecord | None:

@@ -3,7 +3,6 @@
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,19 +11,16 @@ from hubless.builder.index import open_index
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.engines import prune
 from hubless.builder.pipeline.manifests import described
-from hubless.builder.pipeline.next_version import current_parts
-from hubless.builder.pipeline.publishing import drafting
-from hubless.errors import BundleDamaged, InputError, LogDamaged, storage_errors
+from hubless.builder.pipeline.publishing import current_parts, drafting
+from hubless.errors import InputError, storage_errors
 from hubless.jobs.databases import Corrected, databases
-from hubless.jobs.gates import GateResult, gates_of_files, measure_gates
+from hubless.jobs.gates import GateResult, check_sound, gates_of_files, measure_gates
 from hubless.jobs.job_file import ReindexJob, read_job
 from hubless.jobs.job_record import told_of
 from hubless.jobs.next_parts import next_parts
 from hubless.jobs.plan import SEQ, WORK, JobPlan, make_plan
 from hubless.jobs.waiting import ServiceWait, awaited
 from hubless.progress import Steps, progress_bars
-from hubless.search.parts import Parts
-from hubless.search.soundness import version_problem
 from hubless.store.address import storage_address
 from hubless.store.addressed import working
 from hubless.store.bundle import Manifest
@@ -168,20 +164,6 @@ def _build(plan: JobPlan, steps: Steps, then: Callable[[], object]) -> Outcome:
         done = Outcome(plan, described(parts, job.collection, draft.staged.version), gates=results)
         if done.failed:
             return done
-        _check_sound(parts, draft.folder)
-        _check_log(plan)
+        check_sound(parts, draft.folder)
         steps.step("writing")
         return replace(done, manifest=draft.publish(parts, then), published=True)
-
-
-def _check_sound(parts: Parts, folder: Path) -> None:
-    """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
-    if (problem := version_problem(parts)) is not None:
-        raise BundleDamaged(folder, f"nothing is published: {problem}")
-
-
-def _check_log(plan: JobPlan) -> None:
-    with closing(plan.catalog.log(plan.job.collection)) as log:
-        first = log.first()
-    if first > plan.seq + 1:
-        raise LogDamaged(log.path, f"the writes up to {first - 1} were cut off while the job ran: run it again")

@@ -13,7 +13,7 @@ from hubless.knn.tuning import SCORE_TOLERANCE, agreement
 from hubless.search.ranker import Question, Ranker
 from hubless.search.segments.targets import Targets
 from hubless.store.bundle import reading
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import F32, F64, I64
 
 Canary = Mapping[str, NDArray[Any]]
 """Canary queries and their answers, as plain arrays."""
@@ -55,6 +55,12 @@ def stored_scores(targets: Targets, queries: F32, rows: I64) -> F32:
     return scores
 
 
+def above(scores: F32, expected: F32) -> F64:
+    """Return how far scores are above those that are expected, as a part of these where they are above 1."""
+    distances: F64 = (scores.astype(np.float64) - expected) / np.maximum(1.0, np.abs(expected))
+    return distances
+
+
 def check(canary: Canary, path: Path, built: Targets, ranker: Ranker | None) -> None:
     """Ask the canary queries in a file, and compare with the stored answers of the targets as they were built.
 
@@ -68,9 +74,8 @@ def check(canary: Canary, path: Path, built: Targets, ranker: Ranker | None) -> 
         answers = canary.get("answers")
     if not len(queries):  # of a version that was empty when it was made
         return
-    tolerance = SCORE_TOLERANCE * np.maximum(1.0, np.abs(expected_scores))
     scores = stored_scores(built, queries, expected_rows)
-    if (wrong := np.abs(scores - expected_scores) > tolerance).any():
+    if (wrong := np.abs(above(scores, expected_scores)) > SCORE_TOLERANCE).any():
         line, place = np.argwhere(wrong)[0]
         problem = (
             f"canary query {line} gives row {expected_rows[line, place]} the score {scores[line, place]:.6g}, "
@@ -78,7 +83,7 @@ def check(canary: Canary, path: Path, built: Targets, ranker: Ranker | None) -> 
         )
         raise BundleDamaged(path, problem)
     found, _ = built.find(folded_queries(queries, 1.0), expected_scores.shape[1], built.defaults, None)
-    if (found > expected_scores + tolerance).any():
+    if (above(found, expected_scores) > SCORE_TOLERANCE).any():
         raise BundleDamaged(path, "canary queries find targets that were not there when it was built")
     recall = agreement(found, expected_scores)
     if recall < expected_recall - SCORE_TOLERANCE:
@@ -86,7 +91,7 @@ def check(canary: Canary, path: Path, built: Targets, ranker: Ranker | None) -> 
         raise BundleDamaged(path, problem)
     if answers is not None and ranker is not None:
         answered = ranker.rank(Question(queries, 1.0), answers.shape[1]).scores
-        same = np.mean(np.abs(answered - answers) <= SCORE_TOLERANCE * np.maximum(1.0, np.abs(answers)))
+        same = np.mean(np.abs(above(answered, answers)) <= SCORE_TOLERANCE)
         if same < _SAME_ANSWERS:
             problem = f"{100 * (1 - same):.0f} % of the canary queries' answers score otherwise than when it was built"
             raise BundleDamaged(path, problem)

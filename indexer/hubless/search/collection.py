@@ -1,6 +1,7 @@
 """Targets that can be queried: query → augmented query → index → hits. Pure, no HTTP."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -243,10 +244,17 @@ class Collection:
         if strength == 0:
             raise InputError("strength", "above 0, to be compared with the raw ranking", "0")
         strength = strength or self.strength or FULL_STRENGTH
-        given = vectors, limit
-        rest: dict[str, Any] = {"ids": ids, "skip": skip, "with_payload": with_payload}
-        raw = self.query(*given, 0.0, parameters, filter, **rest)
-        return SideBySide(raw, self.query(*given, strength, parameters, filter, explain=True, **rest))
+        ask = partial(
+            self.query,
+            vectors,
+            limit,
+            parameters=parameters,
+            filter=filter,
+            ids=ids,
+            skip=skip,
+            with_payload=with_payload,
+        )
+        return SideBySide(ask(strength=0.0), ask(strength=strength, explain=True))
 
     def matches(self, filter: Filter | Matches | Mapping[str, Any]) -> Matches:
         """The targets that meet a filter. Matches are returned as they are. Raises `InputError`, `UnknownField`."""

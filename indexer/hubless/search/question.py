@@ -1,7 +1,7 @@
 """The answer to queries: the steps from their ranking to results."""
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,7 +36,7 @@ def answered(
     stop = skip + limit
     most = ranker.room(asked)
     if selection is None:
-        # always so deep, so that no ranking depends on the model of confidence
+        # always so deep, so that no ranking depends on whether there is a cut
         ranked = ranker.rank(asked, min(stop, most), min(DEPTH, most))
         best = ranker.folded_scores(ranked, strength)
     else:
@@ -66,8 +66,7 @@ def answered(
 
 def _lines(values: Iterable[_Value], counts: Sequence[int]) -> list[list[_Value]]:
     """Cut the values of all queries into those of each."""
-    rest = iter(values)
-    return [[*islice(rest, count)] for count in counts]
+    return [*map(list, map(islice, repeat(iter(values)), counts))]
 
 
 def _explanations(

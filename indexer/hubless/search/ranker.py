@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -36,7 +37,7 @@ class Ranked(NamedTuple):
 
     def part(self, start: int, stop: int) -> "Ranked":
         """The same from one rank, counted from 0, to before another."""
-        columns = [column[:, start:stop] for column in self[:4]]
+        columns = map(itemgetter((slice(None), slice(start, stop))), list[Any](self[:4]))
         return Ranked._make([*columns, *self[4:]])
 
 
@@ -183,4 +184,4 @@ class Ranker:
         scores, rows = scores.reshape(shape), rows.reshape(shape)
         offsets = self.targets.offsets(rows)
         similarities = scores + np.array(strengths, np.float32)[:, np.newaxis, np.newaxis] * offsets
-        return [Ranked(*each) for each in zip(rows, scores, similarities, offsets, strict=True)]
+        return [*map(Ranked, rows, scores, similarities, offsets)]

@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
 from hubless.knn.augment import folded_queries
 from hubless.knn.tuning import SCORE_TOLERANCE
-from hubless.search.canaries import stored_scores
+from hubless.search.canaries import above, stored_scores
 from hubless.search.collection import Collection
 from hubless.search.parts import Parts
 from hubless.search.segments.targets import Targets
@@ -19,54 +17,44 @@ _OFFSET_TOLERANCE = 1e-3
 """Stored vectors may be rounded to float16, and another processor may have rounded the fit in its own way."""
 
 
-def _sampled(targets: Targets) -> I64:
-    """Return up to 64 rows (a,) of targets, evenly spaced, that have a vector."""
+def version_problem(parts: Parts) -> str | None:
+    """Return why a version, as it was built or with its writes, is not sound; None if it is.
+
+    It looks at up to 64 targets, evenly spaced, that have a vector.
+    """
+    targets = parts.targets
     count = len(targets)
     rows = np.unique(np.linspace(0, max(0, count - 1), min(count, _SAMPLE)).astype(np.int64))
-    return rows[targets.have_vectors(rows)]
-
-
-def index_problem(targets: Targets, sampled: I64) -> str | None:
-    """Return how the index differs from stored vectors and offsets of some rows; None if it does not."""
-    if not len(sampled):
+    rows = rows[targets.have_vectors(rows)]
+    if not len(rows):
         return None
-    vectors = targets.vectors(sampled)
+    vectors = targets.vectors(rows)
+    return _index_problem(targets, vectors) or _offsets_problem(parts, rows, vectors)
+
+
+def _index_problem(targets: Targets, vectors: F32) -> str | None:
+    """Return how what the index finds for some vectors differs from stored vectors and offsets."""
     if not np.isfinite(vectors).all():
         return "the index has vectors that are not finite"
     found, rows = targets.find(folded_queries(vectors, 1.0), min(_K, targets.room(None)), targets.defaults, None)
-    rows = np.where(rows < 0, 0, rows)
-    expected = np.where(np.isfinite(found), stored_scores(targets, vectors, rows), found)
-    wrong = np.abs(found - expected) > 10 * SCORE_TOLERANCE * np.maximum(1.0, np.abs(expected))
-    if wrong[np.isfinite(found)].any():
+    wrong = np.abs(above(found, stored_scores(targets, vectors, rows))) > 10 * SCORE_TOLERANCE
+    if wrong.any():
         return f"the index gives {wrong.sum()} of {wrong.size} hits another score than their vectors and offsets do"
     return None
 
 
-def offsets_problem(
-    correction: CentredCorrection, vectors: F32, offsets: F32, columns: TargetColumns = NO_COLUMNS
-) -> str | None:
-    """Return how offsets (a,) differ from those that a fitted correction gives vectors (a, d); None if they do not."""
-    if not len(vectors):
-        return None
-    expected = correction.offsets(ArrayVectors(vectors, "vectors"), columns=columns)
-    apart = np.abs(expected - offsets) / np.maximum(1.0, np.abs(expected))
-    if not apart.max() <= _OFFSET_TOLERANCE:
-        wrong = int((~(apart <= _OFFSET_TOLERANCE)).sum())
-        return f"{wrong} of {len(apart)} offsets differ from those of the stored correction, by up to {apart.max():.2g}"
-    return None
-
-
-def version_problem(parts: Parts) -> str | None:
-    """Return why a version, as it was built or with its writes, is not sound; None if it is."""
-    targets = parts.targets
-    rows = _sampled(targets)
-    if (problem := index_problem(targets, rows)) is not None:
-        return problem
+def _offsets_problem(parts: Parts, rows: I64, vectors: F32) -> str | None:
+    """Return how the offsets of some rows differ from those that the correction gives their vectors."""
     columns = parts.columns(rows)
     # older versions did not keep what came from a file
     if not parts.is_folded or columns.by_role.keys() != parts.manifest.roles.keys():
         return None
-    return offsets_problem(parts.correction(), targets.vectors(rows), targets.offsets(rows), columns)
+    expected = parts.correction().offsets(ArrayVectors(vectors, "vectors"), columns=columns)
+    apart = np.abs(above(parts.targets.offsets(rows), expected))
+    if not apart.max() <= _OFFSET_TOLERANCE:
+        wrong = int((~(apart <= _OFFSET_TOLERANCE)).sum())
+        return f"{wrong} of {len(apart)} offsets differ from those of the stored correction, by up to {apart.max():.2g}"
+    return None
 
 
 def collection_problem(collection: Collection) -> str | None:

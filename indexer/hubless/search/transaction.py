@@ -172,11 +172,7 @@ class Transaction:
     def check(self, write: Write) -> None:
         """Raise `InputError` if float16 cannot hold a vector of a write, also one that a later write replaces."""
         if isinstance(write, Put):
-            self._stored(write.vectors)
-
-    def _stored(self, vectors: F32) -> F32:
-        parts = self._base.parts
-        return parts.space.halved(vectors, "vectors") if parts.manifest.index.precision == "float16" else vectors
+            _stored(self._base.parts, write.vectors)
 
     def add(self, seq: int, write: Write, rank: int = 0) -> None:
         """Add a write with its number, and the rank of its first target."""
@@ -219,15 +215,17 @@ class Transaction:
 
 def new_targets(base: Parts, put: Put, stamps: I64) -> NewTargets:
     """Return what is put to a version, with offsets from its correction as it was fitted, and stamps (2, n)."""
-    vectors, there = put.vectors, put.there
-    if base.manifest.index.precision == "float16":
-        vectors = base.space.halved(vectors, "vectors")
+    vectors, there = _stored(base, put.vectors), put.there
     offsets = np.zeros(len(put.ids), np.float32)
     if there.any():
         columns = columns_of(base.manifest.roles, put.payload)[there]
         given = ArrayVectors(put.vectors[there], "vectors")
         offsets[there] = base.correction().offsets(given, columns=columns)
     return NewTargets(vectors, offsets, put.ids, put.payload, there, stamps)
+
+
+def _stored(base: Parts, vectors: F32) -> F32:
+    return base.space.halved(vectors, "vectors") if base.manifest.index.precision == "float16" else vectors
 
 
 def changed_parts(base: Parts, targets: Targets, seq: int) -> Parts:

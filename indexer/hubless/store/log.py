@@ -235,7 +235,8 @@ class Log:
                     yield appender
                     appender.roll_back()
                     if _wal_size(self.path) > _MOST_WAL and _checkpoint(connection):
-                        _put(files[0], stamped(appender.last))
+                        with suppress(OSError):
+                            os.pwrite(files[0], stamped(appender.last), 0)
                         sync(self._durable.path)
             except sqlite3.Error as error:
                 self.close()  # what SQLite holds of a file that failed it may be wrong: read it anew
@@ -400,11 +401,12 @@ class Appender:
             self._connection.execute("COMMIT")
             if self.last > self._committed:
                 self._check()
-                content = stamped(self.last)
-                for file in self._notes:
-                    _put(file, content)
+                told = dict.fromkeys(self._notes, stamped(self.last))
                 if self._written is not None:
-                    _put(self._written, another())
+                    told[self._written] = another()
+                for file, content in told.items():
+                    with suppress(OSError):  # the write is in the log all the same
+                        os.pwrite(file, content, 0)
         self._committed = self.last
 
     def roll_back(self) -> None:
@@ -500,11 +502,6 @@ def _rolled_back(connection: sqlite3.Connection) -> Iterator[None]:
     finally:
         with suppress(sqlite3.Error):
             connection.rollback()
-
-
-def _put(note: int, content: bytes) -> None:
-    with suppress(OSError):  # the write is in the log all the same
-        os.pwrite(note, content, 0)
 
 
 def _crc(kind: str, body: bytes) -> int:

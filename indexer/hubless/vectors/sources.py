@@ -232,7 +232,8 @@ class ChangedVectors:
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.source.shape[0], self.dim or self.source.shape[1]
+        count, dim = self.source.shape
+        return count, self.dim or dim
 
     def blocks(self, rows: int) -> Iterator[F32]:
         start = 0

@@ -55,8 +55,7 @@ _OWN: dict[str, Any] = {"output": Sequence[Path], "abstain": bool}
 _MEASURES: dict[str, Any] = {"measures": Sequence[str]}
 _BANKS: dict[str, Any] = {"bank_size": Sequence[int | str], "least_coverage": bool}
 _GROUPS: dict[str, Any] = {"payload": Path, "attribute": str, "groups": Path, "top": int}
-_OF_COLLECTION = ("collection", "queries", "relevant", "options")
-_OF_FILES = ("queries", "targets", "relevant", "corrections", "query_bank", "attribute")
+_OF_COMPARE = ("corrections", "attribute")
 _OF_STRICT = ("metric", "target_bank", "bank_of_targets", "target_prior")
 
 
@@ -172,8 +171,9 @@ class _Asked:
 
 def _of_collection(asked: _Asked, set_: list[str]) -> tuple[Comparison, list[str] | None]:
     """Measure a collection. Return the comparison, and the measures that are shown; None for all."""
-    of_splits = parameters_of(compare, skip=(*_OF_FILES, *_OF_STRICT))
-    known = of_splits if asked.strict else parameters_of(evaluate, skip=_OF_COLLECTION)
+    options = parameters_of(evaluate_command)
+    of_splits = parameters_of(compare, skip=(*options, *_OF_COMPARE, *_OF_STRICT))
+    known = of_splits if asked.strict else parameters_of(evaluate, skip=options)
     values = read_settings(set_, {**_OWN, "version": str, **_MEASURES, **known})
     measures = values.pop("measures", None)
     opened = chosen_collection(asked.catalog, str(asked.collection), values.pop("version", None))
@@ -183,7 +183,7 @@ def _of_collection(asked: _Asked, set_: list[str]) -> tuple[Comparison, list[str
 
 def _of_files(asked: _Asked, set_: list[str]) -> tuple[Comparison, list[str] | None]:
     """Compare corrections on files or on similarities. Return as `_of_collection`."""
-    known = parameters_of(compare, skip=_OF_FILES)
+    known = parameters_of(compare, skip=(*parameters_of(evaluate_command), *_OF_COMPARE))
     values = read_settings(set_, {**_OWN, **_SIMILARITIES, **_GROUPS, **_MEASURES, **known, **_BANKS})
     measures = values.pop("measures", None)
     has_bank = bool(asked.banks) or values.get("bank_similarities") is not None
@@ -240,7 +240,7 @@ def _abstention(asked: _Asked, set_: list[str]) -> Abstention:
         values = read_settings(set_, {**_OWN, "version": str, "accuracy": float, "sure": float})
         opened = chosen_collection(asked.catalog, asked.collection, values.pop("version", None))
         return abstain_collection(opened, queries, asked.relevant, **values)
-    values = read_settings(set_, _OWN | parameters_of(measure_abstention, skip=(*_OF_FILES, "correction")))
+    values = read_settings(set_, _OWN | parameters_of(measure_abstention, skip=parameters_of(evaluate_command)))
     if asked.targets is None or asked.strict == bool(asked.banks) or len(asked.banks) > 1:
         raise typer.BadParameter("give --collection; or --targets, and either --strict or a query bank")
     entries = _usage("--correction", entries_from, asked.corrections or ["auto"])
@@ -296,7 +296,6 @@ def _attribute(payload: Path | None, column: str | None, groups: Path | None, to
 
 
 _SHOWN = 10
-_OPTIONS = ("queries", "targets", "relevant", "grids")
 
 
 def tune_command(
@@ -322,7 +321,10 @@ def tune_command(
     """
     if output is not None:
         check_place(output)
-    values = {"metric": "cosine", **read_settings(set_, parameters_of(tune, skip=_OPTIONS))}
+    values = {
+        "metric": "cosine",
+        **read_settings(set_, parameters_of(tune, skip=(*parameters_of(tune_command), "grids"))),
+    }
     if queries is None or targets is None:
         missing = "--targets" if targets is None else "--queries"
         raise typer.BadParameter("give --queries and --targets", param_hint=missing)

@@ -11,7 +11,7 @@ from hubless.builder.keywords import of_record, with_keywords
 from hubless.corrections import is_given
 from hubless.corrections.query_time import CANDIDATES
 from hubless.corrections.roles import PRIOR
-from hubless.diagnosing.gallery import Gallery, gallery_of
+from hubless.diagnosing.gallery import Examined
 from hubless.errors import InputError
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
@@ -61,7 +61,7 @@ class CompareSettings(LabelledInputs, LabelledItems, DrawSettings, MeasureSettin
 @with_keywords(LabelledInputs, LabelledItems, DrawSettings, MeasureSettings)
 def compare(
     queries: Vectors | SimilarityMatrices | Labelled,
-    targets: Vectors | None = None,
+    targets: Examined | None = None,
     relevant: Labels | None = None,
     corrections: Methods | None = None,
     *,
@@ -81,7 +81,7 @@ def compare(
     Parameters
     ----------
     queries : (m, d); or `SimilarityMatrices` or `Labelled`, in place of queries, targets and banks
-    targets : (n, d)
+    targets : (n, d), or an index
     relevant : for each query the id of its right target, or a list of ids: docs/cli.md, "Labels"
     corrections : names, pairs of a name and its parameters, or parameters by name; None for the usual ones
     baseline : the name or label of the method that the others are tested against
@@ -136,8 +136,7 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
         expected = "one that is fitted on queries; compare targets with offsets:FILE to measure given ones"
         raise InputError("correction", expected, record.name)
     corrections = [Method(BASELINE), Method(record.name, record.parameters)]
-    labelled = labelled_beside(gallery_of(collection), queries, relevant)
-    comparison = compare(**labelled, corrections=corrections, target_prior=prior, **options)
+    comparison = compare(queries, collection, relevant, corrections, target_prior=prior, **options)
     notes = list(comparison.notes)
     if prior is None and collection.manifest.target_prior is not None:
         told = "the collection is older and did not keep its target prior: the correction is measured without it"
@@ -145,17 +144,6 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
     if collection.manifest.fit_by is not None:
         notes.append(f"the collection is fitted by {collection.manifest.fit_by}: it is measured with one fit for all")
     return replace(comparison, notes=notes)
-
-
-def labelled_beside(gallery: Gallery, queries: Vectors, labels: Labels | None) -> dict[str, Any]:
-    """Return labelled queries (m, d) beside the targets of a gallery, as parameters of `compare`."""
-    return {
-        "queries": gallery.queries(queries, "queries"),
-        "targets": gallery.targets,
-        "relevant": gallery.right(queries, labels),
-        # both are as they are compared, of length 1 for a cosine over all dimensions
-        "metric": made_by(gallery.metric).of_compared,
-    }
 
 
 @dataclass(frozen=True, kw_only=True)

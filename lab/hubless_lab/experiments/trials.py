@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.builder.inputs.joined import open_targets
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores, under
 from hubless.corrections.banks.bank_checks import check_bank, refuse_targets_for_queries
 from hubless.corrections.banks.far_away import check_near
@@ -20,25 +19,22 @@ from hubless.corrections.fits import TAKES_PRIOR, TakesPrior, fit_each
 from hubless.corrections.query_time import CANDIDATES
 from hubless.corrections.roles import OWN_OFFSETS, PRIOR, NumbersLike
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns, offsets_each
+from hubless.diagnosing.gallery import Examined, Gallery, as_gallery
 from hubless.errors import InputError, refuse_given
 from hubless.kernels.forks import cached_property
 from hubless.measures.labels import KnownItems, Labels, is_mask, known_queries, open_labels
 from hubless.measures.repeats import without_copies
+from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, F64, I64, check_dim
 from hubless.vectors.comparing import (
     COSINE,
-    OF_QUERIES,
-    OF_TARGETS,
-    ComparedSide,
     Metric,
-    check_metric,
     comparison,
-    side_of,
 )
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids
 from hubless.vectors.readers.columns import as_ids
-from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, under_metric
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
 from hubless_lab.experiments.demand import Demand, checked, towards_hubs
 from hubless_lab.experiments.drawn_banks import Draws
 from hubless_lab.experiments.measured_rows import left_out_note, measured_rows
@@ -231,20 +227,14 @@ class Trial:
                 yield number, block, scores
 
 
-def open_pairs(
-    queries: Vectors, targets: Vectors, relevant: Labels | None, metric: Metric = "cosine", ids: Ids | None = None
-) -> Pairs:
-    """Read labelled queries (m, d) and targets (n, d). Raises `InputError` and its kinds."""
+def pairs_in(gallery: Gallery, queries: Vectors, relevant: Labels | None, metric: Metric) -> Pairs:
+    """Read labelled queries (m, d) of targets that are compared already. Raises `InputError` and its kinds."""
     asked = as_items(queries, "queries")
-    found = open_targets(targets, ids, None)
-    sides = (asked, OF_QUERIES), (found, OF_TARGETS)
-    vectors, of_targets = (in_memory(under_metric(each.vectors, metric, side)) for each, side in sides)
-    check_dim(vectors.shape[1], of_targets.shape[1], "queries", "targets")
-    check_near(ArrayVectors(of_targets, "targets"), metric)
-    named = KnownItems(len(of_targets), found.ids)
-    return Pairs(
-        vectors, of_targets, measured_rows(relevant, named, known_queries(asked)), metric=metric, target_ids=found.ids
-    )
+    vectors, targets = in_memory(gallery.queries(asked.vectors, "queries")), in_memory(gallery.targets)
+    check_near(ArrayVectors(targets, "targets"), metric)
+    right = measured_rows(relevant, gallery.known, known_queries(asked))
+    ids = gallery.known.given
+    return Pairs(vectors, targets, right, metric=metric, target_ids=ids if isinstance(ids, pa.Array) else None)
 
 
 def pairs_of(matrices: OpenMatrices, targets: F32, relevant: Labels | None, ids: Ids | None = None) -> Pairs:
@@ -301,11 +291,6 @@ def _apart(pairs: Pairs, bank: F32, target_bank: F32 | None) -> tuple[Pairs, F32
     return found, bank if changed is None else changed, extra
 
 
-def read_side(vectors: Vectors, parameter: str, side: ComparedSide, metric: Metric | None = "cosine") -> F32:
-    """Return all rows of a file, an array or a source, as they are compared under the metric. Raises `InputError`."""
-    return in_memory(under_metric(as_items(vectors, parameter).vectors, check_metric(metric), side))
-
-
 class LabelledInputs(TypedDict, total=False):
     """Inputs of an experiment beside queries, targets and labels.
 
@@ -342,7 +327,7 @@ class LabelledItems(TypedDict, total=False):
 
 def open_labelled(
     queries: Vectors | SimilarityMatrices | Labelled,
-    targets: Vectors | None,
+    targets: Examined | None,
     relevant: Labels | None,
     *,
     ids: Ids | None = None,
@@ -357,9 +342,8 @@ def open_labelled(
     """Read labelled pairs and banks, unless that was done already; parameters and errors as for `compare`."""
     if isinstance(queries, Labelled):
         return queries
-    banks = {"query bank": query_bank, "target bank": target_bank}
     if isinstance(queries, SimilarityMatrices):
-        beside = {"targets": targets, **banks, "metric": metric}
+        beside = {"targets": targets, "query bank": query_bank, "target bank": target_bank, "metric": metric}
         refuse_given(beside, "none beside similarities, which stand for all vectors")
         matrices = queries.open()
         of_targets, bank, extra = matrices.vectors()
@@ -367,10 +351,12 @@ def open_labelled(
     else:
         if targets is None:
             raise InputError("targets", "vectors, unless the queries are similarities", "none")
-        pairs = open_pairs(queries, targets, relevant, check_metric(metric), ids)
-        bank, extra = (
-            None if each is None else read_side(each, name, side_of(name), metric) for name, each in banks.items()
-        )
+        gallery = as_gallery(targets, metric, ids)
+        # what a gallery has is as it is compared, of length 1 for a cosine over all dimensions
+        compared = isinstance(targets, Collection | Gallery)
+        pairs = pairs_in(gallery, queries, relevant, gallery.space.of_compared.metric if compared else gallery.metric)
+        bank = None if query_bank is None else in_memory(gallery.queries(query_bank, "query bank"))
+        extra = None if target_bank is None else in_memory(gallery.items(target_bank, "target bank"))
     if bank is None and extra is not None:
         raise InputError("target bank", "none without a query bank, as the strict protocol makes its own", "one")
     if bank is not None and pairs.matrices is None and not bank_of_targets:

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from hubless.builder.keywords import with_keywords
+from hubless.diagnosing.gallery import Examined
 from hubless.errors import InputError, storage_errors
 from hubless.measures import PairedDifference, paired_difference
 from hubless.measures.labels import Labels
@@ -69,7 +70,7 @@ class Tuned:
 @with_keywords(LabelledInputs)
 def tune(
     queries: Vectors,
-    targets: Vectors,
+    targets: Examined,
     relevant: Labels,
     *,
     corrections: Sequence[str] | None = None,

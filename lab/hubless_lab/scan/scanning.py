@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from hubless.diagnosing.gallery import Gallery, as_gallery, open_gallery
+from hubless.diagnosing.gallery import Examined, Gallery, as_gallery, open_gallery
 from hubless.errors import InputError, advice
 from hubless.kernels.reductions import top_k
 from hubless.progress import progress_bars
-from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, I64, check_at_least, unit_rows
 from hubless.vectors.comparing import Metric, comparison
 from hubless.vectors.files import Vectors
@@ -26,7 +25,7 @@ MOST_SAME = 0.1
 
 
 def scan(
-    targets: Vectors | Collection | Gallery,
+    targets: Examined,
     queries: Vectors,
     *,
     metric: Metric | None = None,

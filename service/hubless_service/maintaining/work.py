@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from hubless.builder.banks.bank_review import sampled_bank
 from hubless.builder.lifecycle import compact, flush, refit
-from hubless.builder.pipeline.next_version import current_parts
+from hubless.builder.pipeline.publishing import current_parts
 from hubless.corrections import correction as make_correction
 from hubless.corrections.grouped import with_groups
 from hubless.errors import HublessError, InputError, JobRunning, PreconditionFailed

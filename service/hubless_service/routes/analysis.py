@@ -36,7 +36,6 @@ from hubless_service.searching.once import OnceAVersion
 
 hubness_routes = routes_of("collections")
 _PATH = "/v1/collections/{collection}"
-_PROBLEMS = ("collection_not_found", *openapi.FIELDS, *openapi.SEARCHED)
 _TOGETHER = 32
 _SHARE = 0.5  # of the time of a request for live hubness: to search again
 _HUBS = 20
@@ -51,7 +50,6 @@ _NOWHERE = Projection(np.empty(0, np.int64), _EMPTY, _EMPTY, np.zeros(2))
     f"{_PATH}/hubness",
     "How hubby the answers are that a collection gives",
     HubnessAnswer,
-    "collection_not_found",
     *openapi.SEARCHED,
 )
 async def get_hubness(call: Call, held: Held) -> Response:
@@ -71,7 +69,7 @@ async def get_hubness(call: Call, held: Held) -> Response:
     f"{_PATH}/occurrence",
     "How often targets are found by bank queries, and the hubs",
     OccurrenceAnswer,
-    *_PROBLEMS,
+    *openapi.SEARCHED,
 )
 async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) -> Response:
     """Of the version as it was built, raw and corrected at strength 1."""
@@ -84,7 +82,7 @@ async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) 
     f"{_PATH}/occurrence/queries",
     "Which bank queries find a target",
     FindingsAnswer,
-    *_PROBLEMS,
+    *openapi.SEARCHED,
     "point_not_found",
 )
 async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> Response:
@@ -93,7 +91,7 @@ async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> R
     return send(await call.engine.run(call.trace, work, held))
 
 
-@hubness_routes.at("GET", f"{_PATH}/scan", "The last scan for planted hubs that was kept", ScanAnswer, *openapi.READ)
+@hubness_routes.at("GET", f"{_PATH}/scan", "The last scan for planted hubs that was kept", ScanAnswer)
 async def get_scan(call: Call, place: ShelfPlace) -> Response:
     """`hubless scan --set keep=true` keeps it."""
     name, _ = place
@@ -106,7 +104,7 @@ async def get_scan(call: Call, place: ShelfPlace) -> Response:
     f"{_PATH}/projection",
     "Targets and bank queries on their first two principal components",
     ProjectionAnswer,
-    *_PROBLEMS,
+    *openapi.SEARCHED,
 )
 async def get_projection(call: Call, held: Held, url: UrlOf[ProjectionRequest]) -> Response:
     """Of the version as it was built: at most 5,000 targets, always with those that are found most often."""

@@ -34,11 +34,8 @@ _LOOK_SECONDS = 0.05
     _PATH,
     "Fit the correction on a query bank",
     BankAnswer,
-    *openapi.BODY,
-    *openapi.INPUT,
+    *openapi.QUERIES,
     *openapi.SEARCHED,
-    "forbidden",
-    "collection_not_found",
     "log_damaged",
     "precondition_failed",
     also={202: {"model": BankAnswer, "description": "It is on the disk, and not fitted yet."}},
@@ -75,7 +72,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     return send(answer, None if fitted else place, 200 if fitted else 202)
 
 
-@bank_routes.at("GET", _PATH, "The query bank that the correction was fitted on", BankAnswer, *openapi.READ)
+@bank_routes.at("GET", _PATH, "The query bank that the correction was fitted on", BankAnswer)
 async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
     waiting = await _waiting(call.engine, held.name)  # once: it may be fitted before a second look
@@ -92,7 +89,6 @@ async def get_bank(call: Call, held: Held) -> Response:
     BankQueryAnswer,
     "forbidden",
     "invalid_input",
-    *openapi.READ,
 )
 async def get_bank_query(call: Call, held: Held, number: str) -> Response:
     """A version stores at most 512 queries of its bank, at random. They count from 0.

@@ -51,7 +51,6 @@ _PATH = "/v1/collections/{collection}"
 _ENDPOINT = Endpoint.described.model_fields["type"].default
 _ALIAS = "/v1/aliases/{alias}"
 _TAG = re.compile(r'(?<!W/)"([1-9][0-9]{0,18})"')
-_PRECONDITIONS = ("precondition_failed", "precondition_required")
 AliasIfMatch = Annotated[str | None, Header(description="The ETag that the alias must still have, or * for any.")]
 IfNoneMatch = Annotated[str | None, Header(description="* if the alias may not be there yet.")]
 
@@ -64,7 +63,7 @@ async def list_collections(call: Call) -> Response:
     return send({"collections": [_described(call, collection) for collection in served]})
 
 
-@collection_routes.at("GET", _PATH, "One collection", CollectionAnswer, *openapi.READ)
+@collection_routes.at("GET", _PATH, "One collection", CollectionAnswer)
 async def get_collection(call: Call, held: Held) -> Response:
     """Its size, its correction, and how well that was measured to work."""
     return send(_described(call, held))
@@ -75,7 +74,6 @@ async def get_collection(call: Call, held: Held) -> Response:
     _PATH,
     "Create an empty collection",
     CollectionAnswer,
-    *openapi.CHANGE,
     "collection_exists",
     *openapi.UNSERVED,
     also={201: {"model": CollectionAnswer, "description": "It was created."}},
@@ -109,10 +107,7 @@ async def create_collection(
     _PATH,
     "Delete a collection, with all its versions and writes",
     DeletedCollectionAnswer,
-    *openapi.FIELDS,
-    "forbidden",
     "collection_aliased",
-    *openapi.READ,
 )
 async def delete_collection(
     call: Call, collection: str, place: ShelfPlace, access: AdminAccess, url: UrlOf[DeleteCollectionRequest]
@@ -198,10 +193,9 @@ async def get_alias(call: Call, alias: str) -> Response:
     _ALIAS,
     "Set an alias, or move it to another collection",
     AliasAnswer,
-    *openapi.CHANGE,
     "alias_not_found",
     "collection_not_found",
-    *_PRECONDITIONS,
+    "precondition_required",
     "storage",
     also=openapi.ETAG,
 )
@@ -241,7 +235,7 @@ async def put_alias(
 
 
 @alias_routes.at(
-    "DELETE", _ALIAS, "Remove an alias", AliasAnswer, "forbidden", "alias_not_found", *_PRECONDITIONS, "storage"
+    "DELETE", _ALIAS, "Remove an alias", AliasAnswer, "forbidden", "alias_not_found", "precondition_required", "storage"
 )
 async def delete_alias(call: Call, alias: str, if_match: AliasIfMatch = None) -> Response:
     """Needs If-Match. The answer says what the alias stood for."""

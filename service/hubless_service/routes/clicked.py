@@ -23,11 +23,8 @@ click_routes = routes_of("clicks")
     "/v1/collections/{collection}/clicks",
     "Tell which targets people chose",
     ClicksAnswer,
-    *openapi.BODY,
-    *openapi.INPUT,
+    *openapi.QUERIES,
     *openapi.SEARCHED,
-    "forbidden",
-    "collection_not_found",
     "point_not_found",
     "log_damaged",
 )

@@ -44,22 +44,22 @@ point_routes = routes_of("collections")
 write_routes = routes_of("points")
 _COLLECTION = "/v1/collections/{collection}"
 _POINTS = f"{_COLLECTION}/points"
-_SEARCH = (*openapi.FIELDS, *openapi.SEARCHED, "collection_not_found")
-_PROBLEMS = (*openapi.BODY, *_SEARCH)
 _ID = attrgetter("id")
 _ALL = CountRequest()
 _FIRST_PAGE = ScrollRequest()
 
-_OF_ONE = (*_SEARCH, "forbidden", "precondition_failed", "log_damaged")
-_OF_WRITES = (*openapi.BODY, *_OF_ONE)
-_OF_PUTS = (*_OF_WRITES, *openapi.VECTORS, *openapi.TEXTS, "point_not_found", "point_exists", "merge_needed")
+_OF_WRITES = (*openapi.SEARCHED, "log_damaged")
 PointIfMatch = Annotated[
     str | None, Header(description="The seq that the one target of the request must still have, or * for any.")
 ]
 
 
 @point_routes.at(
-    "POST", f"{_COLLECTION}/count", "How many targets a collection has, or meet a filter", CountAnswer, *_PROBLEMS
+    "POST",
+    f"{_COLLECTION}/count",
+    "How many targets a collection has, or meet a filter",
+    CountAnswer,
+    *openapi.SEARCHED,
 )
 async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     """A request without a body counts all."""
@@ -70,7 +70,7 @@ async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     return send({"count": counted, **served(held)})
 
 
-@point_routes.at("POST", _POINTS, "Several targets by their ids", PointsAnswer, *_PROBLEMS)
+@point_routes.at("POST", _POINTS, "Several targets by their ids", PointsAnswer, *openapi.SEARCHED)
 async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     """In the order of the ids; those that no target bears are listed apart."""
     work = partial(find_targets, held, body.ids, body.with_ or _usual(held))
@@ -87,7 +87,7 @@ async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     f"{_COLLECTION}/scroll",
     "All targets, or those that meet a filter, page by page",
     ScrollAnswer,
-    *_PROBLEMS,
+    *openapi.SEARCHED,
     "cursor_expired",
 )
 async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> Response:
@@ -110,7 +110,13 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
 
 
 @point_routes.at(
-    "GET", f"{_POINTS}/{{id:path}}", "One target by its id", PointAnswer, *_SEARCH, "point_not_found", also=openapi.ETAG
+    "GET",
+    f"{_POINTS}/{{id:path}}",
+    "One target by its id",
+    PointAnswer,
+    *openapi.SEARCHED,
+    "point_not_found",
+    also=openapi.ETAG,
 )
 async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -> Response:
     """Its offset and, where the collection has one, its payload."""
@@ -134,7 +140,11 @@ def _usual(collection: hubless.Collection) -> Extras:
     _POINTS,
     "Store targets, or replace those of the same ids",
     PutAnswer,
-    *_OF_PUTS,
+    *_OF_WRITES,
+    *openapi.QUERIES,
+    "point_not_found",
+    "point_exists",
+    "merge_needed",
     **openapi.other_bodies(
         PutOptions,
         arrow="A stream with the columns `id` and `vector`, fixed_size_list<float32>; all others are payload. "
@@ -176,7 +186,7 @@ async def delete_points(
 
 
 @write_routes.at(
-    "DELETE", f"{_POINTS}/{{id:path}}", "Delete one target by its id", DeleteAnswer, *_OF_ONE, "point_not_found"
+    "DELETE", f"{_POINTS}/{{id:path}}", "Delete one target by its id", DeleteAnswer, *_OF_WRITES, "point_not_found"
 )
 async def delete_point(
     call: Call, held: Writable, id: str, url: UrlOf[WriteOptions], if_match: PointIfMatch = None

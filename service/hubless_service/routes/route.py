@@ -4,7 +4,7 @@ FastAPI makes the contract from the signatures. It would solve dependencies at t
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from types import FunctionType
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, cast, get_type_hints
 
@@ -112,6 +112,17 @@ AdminAccess = Annotated[Access, Depends(_administrator)]
 """The rights of a request that may administer, and make something of the name of the path."""
 
 
+_PROBLEMS: dict[Any, Sequence[str]] = {
+    "body": (*openapi.BODY, *openapi.FIELDS),
+    "url": openapi.FIELDS,
+    "if_match": ("precondition_failed",),
+    **dict.fromkeys((Held, ShelfPlace), openapi.READ),
+    **dict.fromkeys((Writable, Administered, Told), (*openapi.READ, "forbidden")),
+    **dict.fromkeys((CreateAccess, AdminAccess), ("forbidden",)),
+}
+"""What may be wrong with what an endpoint names, by its name or its type."""
+
+
 class DirectRoute(APIRoute):
     """Calls an endpoint with what it names: parts of the path, headers, what `Depends` brings, and `body` or `url`."""
 
@@ -172,9 +183,16 @@ class DirectRoute(APIRoute):
 class Endpoints(APIRouter):
     """The endpoints of a tag."""
 
-    def at(self, method: str, path: str, *about: Any, **options: Any) -> Callable[[_F], _F]:
-        """Make a function an endpoint, with what `openapi.route` takes."""
-        return self.api_route(path, methods=[method], **openapi.route(*about, **options))
+    def at(self, method: str, path: str, summary: str, answer: Any, *codes: str, **options: Any) -> Callable[[_F], _F]:
+        """Make a function an endpoint, with what `openapi.route` takes; its signature tells of more problems."""
+
+        def add(endpoint: _F) -> _F:
+            hints = get_type_hints(endpoint, include_extras=True)
+            told = [code for each in (*hints, *hints.values()) for code in _PROBLEMS.get(each, ())]
+            made = openapi.route(summary, answer, *told, *codes, **options)
+            return self.api_route(path, methods=[method], **made)(endpoint)
+
+        return add
 
 
 def routes_of(tag: str) -> Endpoints:

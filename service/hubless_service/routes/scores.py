@@ -66,7 +66,6 @@ async def get_scores(call: Call, name: str) -> Response:
     _PATH,
     "Keep a correction of scores, and replace that of the same name",
     ScoresAnswer,
-    *openapi.CHANGE,
     "storage",
     also={201: {"model": ScoresAnswer, "description": "The name is new."}},
     **openapi.other_bodies(ScoresOptions, arrow=f"A stream. {_ARROW}", file=f"A file. {_ARROW}"),

@@ -30,7 +30,7 @@ from hubless_service.settings import Settings
 
 PATH = "/v1/collections/{collection}/query"
 query_routes = routes_of("query")
-_PROBLEMS = (*openapi.BODY, *openapi.INPUT, *openapi.SEARCHED, "collection_not_found", "point_not_found")
+_PROBLEMS = (*openapi.QUERIES, *openapi.SEARCHED, "point_not_found")
 _TIME = b"timeout_ms"
 _BYTES_A_HIT, _BYTES_A_NUMBER = 2_000, 40
 """Memory that an answer takes while it is made, about: a hit with its payload, and a number of a vector in JSON."""

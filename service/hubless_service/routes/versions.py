@@ -13,7 +13,6 @@ import hubless
 from hubless.errors import VersionNotFound
 from hubless.search.collection import open_collection
 from hubless.store.bundle import CANARY, Manifest, read_arrays, read_manifest
-from hubless_service import openapi
 from hubless_service.http.answers import (
     ChangedAnswers,
     ChangedField,
@@ -33,7 +32,6 @@ from hubless_service.searching.shelf import Slot, as_problem
 _log = logging.getLogger("hubless.administration")
 version_routes = routes_of("versions")
 _PATH = "/v1/collections/{collection}/versions"
-_PROBLEMS = ("collection_not_found", "version_not_found", *openapi.UNSERVED)
 _IDS = 20
 _CANARY_HITS = 10
 # of a manifest: what differs always, or says nothing to people
@@ -42,14 +40,14 @@ _comparing = threading.Lock()
 """Opening two versions takes memory and disk, so one pair at a time."""
 
 
-@version_routes.at("GET", _PATH, "All versions of a collection", VersionsAnswer, *openapi.READ)
+@version_routes.at("GET", _PATH, "All versions of a collection", VersionsAnswer)
 async def list_versions(call: Call, place: ShelfPlace) -> Response:
     """Works for a collection that cannot be served too, and gives the reason."""
     return send(await _versions(call.engine, place[0]))
 
 
 @version_routes.at(
-    "POST", f"{_PATH}/{{version}}/activate", "Serve another version", VersionsAnswer, "forbidden", *_PROBLEMS
+    "POST", f"{_PATH}/{{version}}/activate", "Serve another version", VersionsAnswer, "version_not_found"
 )
 async def activate(call: Call, place: ShelfPlace, access: AdminAccess, version: str) -> Response:
     """Compares the files of the version with its manifest, which may take a while, and makes it current.
@@ -68,7 +66,7 @@ async def activate(call: Call, place: ShelfPlace, access: AdminAccess, version: 
     return send(await _versions(engine, name))
 
 
-@version_routes.at("GET", f"{_PATH}/{{version}}", "One stored version", VersionAnswer, *_PROBLEMS)
+@version_routes.at("GET", f"{_PATH}/{{version}}", "One stored version", VersionAnswer, "version_not_found")
 async def get_version(call: Call, place: ShelfPlace, version: str) -> Response:
     """The inputs of the version, and its measurements."""
     manifest = await asyncio.to_thread(lambda: read_manifest(call.engine.catalog.folder(place[0], version)))
@@ -89,9 +87,8 @@ async def get_version(call: Call, place: ShelfPlace, version: str) -> Response:
     f"{_PATH}/{{version}}/diff",
     "What differs between two versions",
     DiffAnswer,
-    *openapi.FIELDS,
     "too_many_requests",
-    *_PROBLEMS,
+    "version_not_found",
 )
 async def get_diff(call: Call, place: ShelfPlace, version: str, url: UrlOf[DiffRequest]) -> Response:
     """Fields of the manifest, ids, and the first ten of the canary queries. Opens both versions."""

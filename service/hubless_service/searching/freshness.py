@@ -1,4 +1,4 @@
-"""Whether a worker serves what was answered: each answer raises numbers; the worker knows which it has seen."""
+"""A worker serves what any worker has answered: each answer raises numbers, and the worker knows which it has seen."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,7 +21,7 @@ _LOOKS, _LOOK_SECONDS = 200, 0.005
 
 
 class Freshness:
-    """Whether this worker lacks something that was answered; and how to wait for it.
+    """Says whether this worker lacks something that was answered, and waits for it.
 
     **An answer has all that was answered before its request came, by whichever worker of this machine.** For that each
     worker raises a number before it answers a change, and reads the number before what it is about:

@@ -177,16 +177,16 @@ class Writer:
     def _write(self, tasks: list[QueuedWrite]) -> None:
         """Write all tasks in one transaction, or none: a task whose plan is refused gets its error as the answer."""
         name = tasks[0].name
-        if name not in self._shelf.slots:
+        if (slot := self._shelf.slots.get(name)) is None:
             raise CollectionNotFound(f'There is no collection "{name}" any more.')
-        if (living := self._shelf.known(name).living) is None:
+        if (living := slot.living) is None:
             raise HttpProblem("not_ready", "The collection is not served any more.")
         if living.log is None:
             raise HttpProblem("storage", "The collection has no folder, so it cannot be written to.")
         answers: list[tuple[QueuedWrite, Json | Exception]] = []
         durable = any(map(_DURABLE, tasks))
         with living.log.writing(durable=durable, inside=living.changing) as appender:
-            if appender.last != living.current.seq:
+            if appender.last != living.current.parts.seq:
                 living.catch_up()
             transaction = living.begin()
             with self._lock:

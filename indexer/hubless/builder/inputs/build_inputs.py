@@ -1,48 +1,40 @@
 """The inputs of a build as users give them, opened and checked against each other."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from hubless.builder.banks.thinning import live_bank
+from hubless.builder.inputs.bank_table import QUERY_BANK, BankTable
 from hubless.builder.inputs.clicks import Clicks, ClicksLike, open_clicks
 from hubless.builder.inputs.file_records import files_at, files_record
-from hubless.builder.inputs.given_columns import bank_groups_of, check_groups, given_columns
+from hubless.builder.inputs.given_columns import check_shared, given_columns
 from hubless.builder.inputs.items import column_of_ids, open_given, without_bad_rows
 from hubless.builder.inputs.joined import open_targets
-from hubless.builder.inputs.payloads import held_payload, write_payload
 from hubless.builder.inputs.raw_banks import raw_bank
 from hubless.builder.inputs.stamps import InputStamps
-from hubless.corrections.banks.counts import counts_of
-from hubless.corrections.grouped import GroupedVectors
-from hubless.corrections.roles import TARGET_ROLES, Names, NumbersLike
+from hubless.builder.inputs.target_table import TargetTable
+from hubless.corrections.roles import TARGET_ROLES
 from hubless.corrections.supported import asked_by
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
 from hubless.encoders import Encoder, Endpoint, load_encoder
 from hubless.errors import InputError
 from hubless.measures.labelled_pairs import calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
-from hubless.measures.repeats import with_copies
 from hubless.search.parts import Parts
-from hubless.search.segments.segment import Segment
-from hubless.search.segments.targets import Targets
-from hubless.store import bundle
 from hubless.store.address import storage_address
 from hubless.store.bundle import InputRecord
 from hubless.store.query_sample import holds_sample
 from hubless.vectors.arrays import I64, check_dim, to_arrow
 from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Items, Vectors
-from hubless.vectors.ids import Ids, IdTable, write_ids
+from hubless.vectors.ids import Ids
 from hubless.vectors.npy import split_member
 from hubless.vectors.object_rows import brief
-from hubless.vectors.payload import Payload, PayloadLike, PayloadTypes
-from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
+from hubless.vectors.payload import PayloadLike, PayloadTypes
 from hubless.vectors.sources import HeldVectors, VectorSource, in_memory, sample
 from hubless.vectors.space import Space
 
@@ -50,73 +42,9 @@ MOST_STANDING_IN = 1000
 """So many targets at most stand in for queries where there is no bank."""
 
 
-class HeldContents(NamedTuple):
-    """The ids, the payload and the encoder of a version, and what is known of its targets beside that."""
-
-    ids: IdTable
-    payload: Payload | None
-    encoder: Encoder | None
-    columns: TargetColumns = NO_COLUMNS
-
-    def fill(self, targets: Targets, occurrence: NDArray[np.integer[Any]] | None) -> Targets:
-        """Return targets with their ids, payload and N_10 (2, m). Of more ids than targets the last have no vector."""
-        segments = list[Segment]()
-        kept = self.columns.kept(len(self.ids))
-        start = 0
-        for number, view in enumerate(targets.stored, 1):
-            known = view.segment
-            bare = len(self.ids) - len(targets) if number == len(targets.stored) else 0
-            stop = start + len(known) + bare
-            counts = occurrence
-            if counts is not None:
-                counts = np.pad(counts, ((0, 0), (0, max(0, stop - counts.shape[1]))))[:, start:stop]
-            segments.append(
-                replace(
-                    known,
-                    offsets=np.pad(known.offsets, (0, bare)),
-                    ids=self.ids.part(start, stop),
-                    payload=None if self.payload is None else self.payload.part(start, stop),
-                    bare=np.arange(len(known), len(known) + bare),
-                    occurrence=counts,
-                    columns=kept[start:stop],
-                )
-            )
-            start = stop
-        return Targets.of(segments, targets.dim)
-
-
-@dataclass(frozen=True)
-class Contents:
-    """The ids (n,), the payload (n,) rows and the encoder of a version."""
-
-    ids: pa.Array
-    payload: Dataset | None
-    payload_columns: list[str]
-    encoder: Encoder | None
-
-    @classmethod
-    def of_table(cls, ids: pa.Array, payload: pa.Table | None, encoder: Encoder | None) -> "Contents":
-        columns = [] if payload is None else payload.column_names
-        return cls(ids, open_dataset(payload) if columns else None, columns, encoder)
-
-    def held(self, folder: Path | None) -> "HeldContents":
-        """Return them as they are served: written to a folder and mapped, or without a folder in memory."""
-        payload = None
-        if folder is None:
-            ids = IdTable.of(self.ids)
-            if self.payload is not None:
-                payload = held_payload(self.payload, self.payload_columns)
-            return HeldContents(ids, payload, self.encoder)
-        write_ids(self.ids, folder / bundle.IDS)
-        if self.payload is not None:
-            write_payload(self.payload, self.payload_columns, folder)
-            payload = Payload.open(folder / bundle.PAYLOAD)
-        return HeldContents(IdTable.open(folder / bundle.IDS), payload, self.encoder)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The inputs of a build as users give them: see `hubless.build`."""
+    """The inputs of a build as users give them: see `hubless.build`. `roles` are what plays a role of targets."""
 
     targets: Vectors
     query_bank: Vectors | None
@@ -126,12 +54,17 @@ class Inputs:
     payload: PayloadLike | None = None
     payload_schema: PayloadTypes | None = None
     encoder: str | Path | Encoder | None = None
-    target_prior: NumbersLike | None = None
-    offsets: NumbersLike | None = None
-    fit_by: str | None = None
+    roles: Mapping[str, Any] = field(default_factory=dict)
     relevant: Labels | None = None
     clicks: ClicksLike | None = None
     skip_bad_rows: bool = False
+
+    @classmethod
+    def of(cls, targets: Vectors, query_bank: Vectors | None, settings: Mapping[str, Any]) -> Self:
+        """Return the inputs by the keywords of `hubless.build`."""
+        roles = {name: given for name, given in settings.items() if name in TARGET_ROLES and given is not None}
+        others = {name: given for name, given in settings.items() if name not in TARGET_ROLES}
+        return cls(targets=targets, query_bank=query_bank, roles=roles, **others)
 
     def __post_init__(self) -> None:
         for name, given in self._files.items():
@@ -149,11 +82,15 @@ class Inputs:
 
     @property
     def _files(self) -> dict[str, Any]:
-        others = ("payload_schema", "skip_bad_rows", "fit_by")
-        return {name: given for name, given in vars(self).items() if name not in others}
+        numbers = {name: given for name, given in self.roles.items() if TARGET_ROLES[name].above is not None}
+        others = ("payload_schema", "skip_bad_rows", "roles")
+        return {**{name: given for name, given in vars(self).items() if name not in others}, **numbers}
 
-    def open(self, metric: Metric) -> "tuple[BuildVectors, Contents]":
-        """Open all inputs, check them against each other, and leave bad rows out if that is asked for."""
+    def open(self, metric: Metric) -> "tuple[BuildVectors, Callable[[Path | None], TargetTable]]":
+        """Open all inputs, check them against each other, and leave bad rows out if that is asked for.
+
+        Return also what holds ids and payload, in a folder or in memory.
+        """
         items = open_targets(
             self.targets, self.ids, self.payload, self.payload_schema, metric=metric, skip_bad_rows=self.skip_bad_rows
         )
@@ -162,7 +99,7 @@ class Inputs:
         given, clients = self._banks(items, encoder, metric)
         for each in given.values():
             check_dim(each.vectors.shape[1], dim, each.vectors.name, items.vectors.name)
-        columns = given_columns({name: getattr(self, name) for name in TARGET_ROLES}, items)
+        columns = given_columns(self.roles, items)
         items = replace(items, ids=to_arrow(np.arange(count)) if items.ids is None else items.ids)
         relevant = self._right_rows(items, given)
         clicks = self._clicks(items, given, clients is None)
@@ -178,28 +115,26 @@ class Inputs:
             columns = columns.left(rows)
             relevant = _labels_left(relevant, kept.get("query_bank"), rows)
             clicks = clicks and clicks.left(kept["clicked"], rows)
-        groups = None
-        if self.fit_by is not None:
-            groups = bank_groups_of(given["query_bank"], self.fit_by)
-            check_groups(columns, groups)
-        if self.query_bank is None:  # some of the targets choose and check the index
-            given["query_bank"] = Items(HeldVectors(in_memory(sample(items.vectors, MOST_STANDING_IN)), "query bank"))
+        files = {name: each.files for name, each in given.items() if each.files}
+        queries = given.pop("query_bank", None)
+        if queries is None:  # some of the targets choose and check the index
+            queries = Items(HeldVectors(in_memory(sample(items.vectors, MOST_STANDING_IN)), QUERY_BANK))
+        bank = BankTable.of(queries, columns.by_role)
+        check_shared(columns, bank.columns)
         vectors: dict[str, Any] = {name: each.vectors for name, each in given.items()}
         return (
             BuildVectors(
                 **vectors,
                 space=Space(metric, dim),
+                bank=replace(bank, relevant=relevant),
                 columns=columns,
-                groups=groups,
                 bank_given=self.query_bank is not None,
                 clients=clients,
-                counts=counts_of(given["query_bank"]),
                 records=self._records(columns),
-                relevant=relevant,
                 clicks=clicks,
-                files={name: each.files for name, each in given.items() if each.files},
+                files=files,
             ),
-            Contents(items.ids, items.payload, list(items.payload_columns), encoder),
+            lambda folder: TargetTable.of(items.ids, items.payload, encoder, folder, items.payload_columns),
         )
 
     def _banks(
@@ -251,7 +186,7 @@ class Inputs:
         paths |= {} if column_of_ids(self.ids) else {"ids": self.ids}
         if isinstance(self.clicks, str | Path) and Path(self.clicks).is_file():  # not a folder that a service writes
             paths["clicks"] = self.clicks
-        paths |= {name: getattr(self, name) for name, known in columns.by_role.items() if known.column is None}
+        paths |= {name: given for name, given in self.roles.items() if columns.by_role[name].column is None}
         return {
             name: files_record(files_at(split_member(at)[0]))
             for name, at in paths.items()
@@ -277,51 +212,38 @@ def _labels_left(
 class BuildVectors:
     """The vectors of a build, as given and then as they are compared with each other, and the records of all inputs.
 
-    Without a query bank (`bank_given`) targets stand in for it. `columns` say what is known of the targets; `groups`
-    (b,) are those of the bank's queries.
-    `relevant` has the rows of the right targets of each bank query, None where nobody knows; without it the
-    calibration of `calibrated` is kept. `counts` (b,) says how often each of the bank's queries was asked. `clients`
-    asked each of them, which are then to be thinned; none asked texts of the payload.
+    Without a query bank (`bank_given`) targets stand in for it. `columns` say what is known of the targets. Without
+    right targets of bank queries the calibration of `calibrated` is kept. `clients` asked each of the bank's queries,
+    which are then to be thinned; none asked texts of the payload.
     `clicks` of the queries `clicked` (m, d) choose the prior, or that there is none.
     """
 
     space: Space
     targets: VectorSource
-    query_bank: VectorSource
+    bank: BankTable
     target_bank: VectorSource | None = None
     live_queries: VectorSource | None = None
     clicked: VectorSource | None = None
     clicks: Clicks | None = None
     columns: TargetColumns = NO_COLUMNS
-    groups: Names | None = None
     records: dict[str, InputRecord] = field(default_factory=dict)
     bank_given: bool = True
-    relevant: list[I64 | None] | None = None
     calibrated: Parts | None = None
     files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
     clients: tuple[str, ...] | None = None
-    counts: I64 | None = None
     notes: list[str] = field(default_factory=list)
 
     def thinned(self, seed: int, *, fresh: bool) -> "BuildVectors":
         """Make the bank of queries as they were asked, once all are read; `fresh` ones choose the strength."""
         if self.clients is None:
             return self
-        queries, name = in_memory(self.query_bank), self.query_bank.name
+        queries, name = in_memory(self.bank.queries), self.bank.queries.name
         fresh = fresh and self.live_queries is None and self.clicks is None
         made = live_bank(queries, self.targets, self.clients, seed, fresh=fresh)
         asked = [self.clients[row] for row in made.rows.tolist()] if self.clients else None
         return replace(
             self,
-            query_bank=asked_by(queries[made.rows], name, asked),
+            bank=replace(self.bank, queries=asked_by(queries[made.rows], name, asked)),
             live_queries=HeldVectors(queries[made.fresh], "live queries") if len(made.fresh) else self.live_queries,
             notes=[f"{made.thinned.note(name)}."],
         )
-
-    @property
-    def bank_with_groups(self) -> VectorSource:
-        """The query bank, with the group of each query if there are groups, and how often each was asked."""
-        bank = self.query_bank
-        if self.groups is not None:
-            bank = GroupedVectors(in_memory(bank), bank.name, self.groups)
-        return with_copies(bank, self.counts)

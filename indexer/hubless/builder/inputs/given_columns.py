@@ -2,17 +2,23 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
-from hubless.corrections.grouped import rows_by_group
-from hubless.corrections.roles import FIT_BY, TARGET_ROLES, Names, TargetRole, group_names
-from hubless.corrections.target_columns import TargetColumn, TargetColumns
+from hubless.corrections.roles import NO_GROUP, TARGET_ROLES, TargetRole
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
 from hubless.errors import InputError, StorageError, names_of
 from hubless.search.segments.role_columns import in_payload
 from hubless.vectors.files import Items
 from hubless.vectors.readers.arrow_rows import reading_payload
+
+
+class HasColumn(Protocol):
+    """Something that says which payload column plays a role; None for numbers that are kept apart."""
+
+    @property
+    def column(self) -> str | None: ...
 
 
 def given_columns(given: Mapping[str, Any], items: Items) -> TargetColumns:
@@ -20,13 +26,12 @@ def given_columns(given: Mapping[str, Any], items: Items) -> TargetColumns:
 
     Raises `InputError`, `StorageError` naming the parameter that is none of these, or a value that is wrong.
     """
-    some = {name: values for name, values in given.items() if values is not None}
-    return TargetColumns({name: _given_column(TARGET_ROLES[name], values, items) for name, values in some.items()})
+    return TargetColumns({name: _given_column(TARGET_ROLES[name], values, items) for name, values in given.items()})
 
 
 def _given_column(role: TargetRole, given: Any, items: Items) -> TargetColumn:
     columns = list(items.payload_columns)
-    if role is FIT_BY or (isinstance(given, str) and given in columns):
+    if role.above is None or (isinstance(given, str) and given in columns):
         return TargetColumn(in_payload(role, _column_table(items, given), given, complete=True), column=given)
     try:
         return TargetColumn(role.given(given, items.vectors.shape[0], items.ids))
@@ -47,19 +52,21 @@ def _column_table(items: Items, column: str) -> pa.Table | None:
         return items.payload.schema.empty_table().select(list(items.payload_columns))
 
 
-def bank_groups_of(items: Items, column: str, name: str = "the query bank") -> Names:
-    """Return the groups of the queries of a bank. Raises `InputError` naming the bank, if it has no such column."""
-    return group_names(_column_table(items, column), column, f"payload of {name}")
+def bank_columns(items: Items, roles: Mapping[str, HasColumn], name: str) -> TargetColumns:
+    """Return the columns of queries by role. Raises `InputError` naming the bank, if it has no such column."""
+    found = NO_COLUMNS
+    for role, played in roles.items():
+        if TARGET_ROLES[role].of_queries and (column := played.column) is not None:
+            values = in_payload(TARGET_ROLES[role], _column_table(items, column), column, f"payload of {name}")
+            found = found.beside(TARGET_ROLES[role], TargetColumn(values, column=column))
+    return found
 
 
-def check_groups(columns: TargetColumns, of_queries: Names) -> None:
+def check_shared(columns: TargetColumns, of_queries: TargetColumns) -> None:
     """Raise `InputError` if no query is of a group that has targets."""
-    of_targets = columns.of(FIT_BY)
-    if of_targets is None:
-        return
-    known, asked = (sorted(rows_by_group(names)) for names in (of_targets.values, of_queries))
-    if not set(known) & set(asked):
-        some = [", ".join(map(repr, names[:3])) or "none" for names in (known, asked)]
-        raise InputError(
-            f"query bank, column {of_targets.column}", f"groups that have targets, such as {some[0]}", some[1]
-        )
+    for role, asked in of_queries.by_role.items():
+        known, named = (sorted({*each.values} - {NO_GROUP}) for each in (columns.by_role[role], asked))
+        if not set(known) & set(named):
+            some, others = (", ".join(map(repr, names[:3])) or "none" for names in (known, named))
+            expected = f"groups that have targets, such as {some}"
+            raise InputError(f"query bank, column {asked.column}", expected, others)

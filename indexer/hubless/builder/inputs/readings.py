@@ -27,11 +27,12 @@ from hubless.vectors.space import Space
 
 def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None) -> BuildVectors:
     """Read all vectors, each input once. Temporary files go to the disk of `folder`."""
-    space = fit_space(recipe, given.targets, given.query_bank, given.target_bank)
+    space = fit_space(recipe, given.targets, given.bank.queries, given.target_bank)
     read: dict[str, Any] = {}
     records: dict[str, InputRecord] = {}
+    sources = {**vars(given), "query_bank": given.bank.queries}
     for name in ("targets", "query_bank", "target_bank", "live_queries", "clicked"):
-        if (source := getattr(given, name)) is not None:
+        if (source := sources[name]) is not None:
             # a bank is kept in the state of most corrections, so there is memory for it
             held = name == "query_bank"
             files = given.files.get(name)
@@ -39,7 +40,8 @@ def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None
     if not given.bank_given:
         records.pop("query_bank")
     records.pop("clicked", None)  # of clicks, which have a record of their own, or of the bank
-    return replace(given, **read, space=space, records={**records, **given.records})
+    bank = replace(given.bank, queries=read.pop("query_bank"))
+    return replace(given, **read, bank=bank, space=space, records={**records, **given.records})
 
 
 def read_source(
@@ -57,12 +59,13 @@ def read_source(
     digest = hashlib.sha256()
     rows = (each for _, each in _checked(source, space, digest.update if files is None else None, side))
     made = comparison(space.metric)
-    if _is_at_hand(source) and not space.check(dim, source.name):
+    few = count <= block_rows(dim)
+    if _is_at_hand(source) and not few and not space.check(dim, source.name):
         for _ in rows:
             pass
         if made.takes_zero and not made.lifted:  # they are as they were
             read = source
-    elif held and not sharding.current():
+    elif (held or few) and not sharding.current():
         read = HeldVectors(np.concatenate(list(rows)), source.name)
     else:
         read = in_file(rows, read.shape, folder, source.name)

@@ -39,7 +39,7 @@ def chosen_by_clicks(vectors: BuildVectors, recipe: Recipe) -> tuple[BuildVector
     clicks, asked = vectors.clicks, vectors.clicked
     if clicks is None or asked is None:
         return vectors, None
-    bank = vectors.bank_with_groups
+    bank = vectors.bank.source
     places = distinct_rows(StackedVectors([bank, asked], "queries"), recipe.metric)[1]
     banked, place = places[: bank.shape[0]], places[bank.shape[0] :][clicks.queries]
     shuffled = np.random.default_rng([recipe.seed, 3]).permutation(np.unique(place))

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.builder.pipeline.flush import WASTED
-from hubless.builder.pipeline.next_version import KEEP, next_version, with_vector_first
+from hubless.builder.pipeline.next_version import next_version, with_vector_first
 from hubless.builder.pipeline.publishing import Draft
 from hubless.builder.pipeline.written_files import write_segments
 from hubless.builder.recipe import recipe_of
@@ -69,7 +69,7 @@ class Trained:
     @classmethod
     def of(cls, before: Parts, draft: Draft) -> "Trained":
         """Train the index of a collection anew, and write its segments."""
-        made = next_version(before, KEEP, draft)
+        made = next_version(before, draft)
         stamps = before.targets.stamped(np.concatenate(with_vector_first(before, np.arange(len(before.targets)))))
         return cls(before, replace(made, targets=write_segments(made.targets, draft.staged, before.seq)), stamps)
 

@@ -11,7 +11,8 @@ from hubless.builder.banks.bank_review import warnings
 from hubless.builder.banks.bank_split import split_bank
 from hubless.builder.banks.default_strength import first_strength
 from hubless.builder.indexing import ExactAnswers, IndexOrder
-from hubless.builder.inputs.build_inputs import BuildVectors, HeldContents
+from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.target_table import TargetTable
 from hubless.builder.pipeline.calibration import fitted_cut, judged_by
 from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
 from hubless.builder.pipeline.held_back import naming_held_back
@@ -74,7 +75,7 @@ class New:
     """
 
     vectors: BuildVectors
-    held: HeldContents
+    held: TargetTable
     bank_of_targets: bool = False
     strength: DecidedStrength | None = None
     judges: LabelledPairs | None = None
@@ -99,7 +100,7 @@ def fit_version(new: New, bench: Workbench) -> Parts:
     _check_live(vectors, recipe.metric)
     fitted = _fitted(vectors, bank, bench, hold_back=new.hold_back)
     placed, corrected = fitted.placed, fitted.corrected
-    held = held._replace(columns=vectors.columns)
+    held = replace(held, columns=vectors.columns)
     stored = held.fill(placed.targets, placed.occurrence if vectors.bank_given else None)
     ranker = Ranker(stored, corrected.query_time)
     chosen = _strength(vectors.live_queries, ranker, bench.steps)
@@ -113,7 +114,6 @@ def fit_version(new: New, bench: Workbench) -> Parts:
     notes += [*fitted.notes, *warnings(chosen)]
     record, told = naming_held_back(record, held.ids.array, fitted.found.held)
     manifest = new_manifest(
-        stored,
         vectors.space,
         provenance=provenance(vectors.records, recipe.seed),
         correction=CorrectionRecord(
@@ -146,10 +146,10 @@ def _bank(
     vectors: BuildVectors, recipe: Recipe, *, bank_of_targets: bool
 ) -> tuple[VectorSource, LabelledPairs | None, BankRecord | None, list[str]]:
     """Return the bank (b, d) to fit on, each query once, the labelled queries that stay out, and what checks say."""
-    bank, pairs = vectors.bank_with_groups, None
-    if vectors.relevant is not None:
+    bank, pairs = vectors.bank.source, None
+    if vectors.bank.relevant is not None:
         fits = recipe.correction != "none"
-        bank, pairs = hold_out_pairs(bank, vectors.relevant, fits, recipe.seed, recipe.metric)
+        bank, pairs = hold_out_pairs(bank, vectors.bank.relevant, fits, recipe.seed, recipe.metric)
     if not vectors.bank_given:
         return bank, pairs, None, [] if recipe.correction == GIVEN else [WITHOUT_BANK]
     checked = check_bank(bank, vectors.targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed)
@@ -245,7 +245,7 @@ def _check_live(vectors: BuildVectors, metric: str) -> None:
     if vectors.live_queries is None:
         return
     live = drawn(vectors.live_queries, vectors.targets, metric)
-    if (known := share_among(live, vectors.query_bank, metric)) > MOST_TARGETS:
+    if (known := share_among(live, vectors.bank.queries, metric)) > MOST_TARGETS:
         _log.warning(
             f"{100 * known:.0f} % of the live queries are in the query bank, too. The bank fits these, and that says "
             "nothing about others: give live queries that are not in the bank."

@@ -15,12 +15,9 @@ from hubless.knn.flat import FLAT_KIND
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import SegmentView
-from hubless.search.segments.targets import Targets
 from hubless.store import bundle
 from hubless.store.bundle import (
     FORMAT_VERSION,
-    CorrectionRecord,
-    IndexRecord,
     InputRecord,
     Manifest,
     Provenance,
@@ -32,34 +29,11 @@ UNNAMED, UNSAVED = "index", "unsaved"
 """The collection, and the version, of what is in memory only."""
 
 
-def new_manifest(
-    targets: Targets,
-    space: Space,
-    *,
-    correction: CorrectionRecord,
-    index: IndexRecord,
-    **more: Any,
-) -> Manifest:
-    """Return the manifest of targets and a fit that no version has; the rest is for `described` to say."""
-    return Manifest(
-        **{"measured": None, **more},
-        format_version=FORMAT_VERSION,
-        collection=UNNAMED,
-        version=UNSAVED,
-        fit=UNSAVED,
-        built=UNSAVED,
-        created="",
-        count=len(targets),
-        dim=space.dim,
-        id_type="int64",
-        payload_columns=[],
-        encoder=None,
-        metric=space.metric,
-        correction=correction,
-        index=index,
-        segments=[SegmentRecord(name=UNSAVED, index=index.type, count=len(targets))],
-        files={},
-    )
+def new_manifest(space: Space, **known: Any) -> Manifest:
+    """Return the manifest of a fit that no version has, without what `described` says."""
+    known |= {"format_version": FORMAT_VERSION, "dim": space.dim, "metric": space.metric, "files": {}}
+    known |= dict.fromkeys(("version", "fit", "built"), UNSAVED)
+    return Manifest.model_construct(**known)
 
 
 def _dims(parts: Parts) -> int | None:

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.indexing import in_segments
-from hubless.builder.inputs.build_inputs import Contents, HeldContents
 from hubless.builder.inputs.readings import in_file
+from hubless.builder.inputs.target_table import TargetTable
 from hubless.builder.pipeline.fit import New, PlacedTargets, fit_version, index_version
 from hubless.builder.pipeline.flush import as_flushed
 from hubless.builder.pipeline.manifests import UNSAVED
@@ -17,7 +17,6 @@ from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, Hubn
 from hubless.builder.recipe import Recipe, recipe_of
 from hubless.corrections.banks.bank_checks import bank_sample
 from hubless.encoders import Encoder
-from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES
 from hubless.knn.augment import augmented_dim, folded_queries
@@ -29,7 +28,7 @@ from hubless.search.engines.embedded import FaissIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
-from hubless.search.transaction import changed_parts, new_targets, open_written
+from hubless.search.transaction import changed_parts, new_targets
 from hubless.search.writes import Put
 from hubless.store.bundle import IndexRecord, Manifest, Measured
 from hubless.store.catalog import Catalog
@@ -65,17 +64,16 @@ class NextTargets:
     @classmethod
     def of(cls, parts: Parts) -> "NextTargets":
         kept, bare = with_vector_first(parts, np.arange(len(parts.targets)))
-        order = np.concatenate([kept, bare])
-        payload = None
-        ids = parts.ids.array.take(pa.array(order)) if len(bare) else parts.ids.array
-        if parts.payload is not None:
-            payload = parts.payload.table().take(pa.array(order)) if len(bare) else parts.payload.table()
+        ids, payload = parts.ids.array, parts.payload_table
+        if len(bare):
+            order = pa.array(np.concatenate([kept, bare]))
+            ids, payload = ids.take(order), payload and payload.take(order)
         return cls(parts, kept, bare, None, ids, payload, parts.encoder)
 
-    def held(self, folder: Path | None) -> HeldContents:
+    def held(self, folder: Path | None) -> TargetTable:
         """Return ids, payload and encoder as they are served."""
-        made = Contents.of_table(self.ids, self.payload, self.encoder).held(folder)
-        return made if self.before is None else made._replace(columns=self.before.targets.columns(self.kept))
+        made = TargetTable.of(self.ids, self.payload, self.encoder, folder)
+        return made if self.before is None else replace(made, columns=self.before.targets.columns(self.kept))
 
     @property
     def count(self) -> int:
@@ -92,10 +90,15 @@ class NextTargets:
 
     @property
     def came(self) -> int:
-        if self.before is None:
-            return self.count
-        stored = len(self.before.targets) - len(self.before.targets.written)
+        targets = self.parts.targets
+        stored = len(targets) - len(targets.written)
         return self.count - int((np.concatenate([self.kept, self.bare]) < stored).sum())
+
+    @property
+    def put_payload(self) -> pa.Table | None:
+        """The payload of those that are put."""
+        count = 0 if self.put is None else self.put.shape[0]
+        return None if self.payload is None else self.payload.slice(len(self.kept), count)
 
     @property
     def parts(self) -> Parts:
@@ -104,16 +107,10 @@ class NextTargets:
         return self.before
 
     def vectors(self, folder: Path | None) -> VectorSource:
-        sources: list[VectorSource] = []
-        if len(self.kept):
-            sources.append(TakenVectors(self.parts.targets, self.kept, TARGETS))
-        if self.put is not None:
-            sources.append(self.put)
-        if not sources:
-            raise InputError(TARGETS, "at least one target", "none")
         if self.put is not None and not len(self.kept):
             return self.put
-        every = StackedVectors(sources, TARGETS)
+        kept = TakenVectors(self.parts.targets, self.kept, TARGETS)
+        every = StackedVectors([kept] if self.put is None else [kept, self.put], TARGETS)
         return in_file(every.blocks(block_rows(every.shape[1])), every.shape, folder, TARGETS)
 
     def offsets(self, steps: Steps) -> F32:
@@ -121,8 +118,7 @@ class NextTargets:
         kept = self.parts.targets.offsets(self.kept)
         if self.put is None:
             return kept
-        payload = None if self.payload is None else self.payload.slice(len(self.kept), self.put.shape[0])
-        columns = columns_of(self.parts.manifest.roles, payload)
+        columns = columns_of(self.parts.manifest.roles, self.put_payload)
         advance = steps.step("computing offsets", self.put.shape[0])
         return np.concatenate([kept, self.parts.correction().offsets(self.put, advance, columns)])
 
@@ -139,17 +135,12 @@ class NextTargets:
         leaving = np.setdiff1d(np.arange(len(before.targets)), np.concatenate([self.kept, self.bare]))
         targets = before.targets.without(leaving)
         if self.put is not None:
-            first, count = len(self.kept), self.put.shape[0]
-            payload = None if self.payload is None else self.payload.slice(first, count).combine_chunks()
-            put = Put(in_memory(self.put), self.ids.slice(first, count), payload)
+            count = self.put.shape[0]
+            ids, payload = self.ids.slice(len(self.kept), count), self.put_payload
+            put = Put(in_memory(self.put), ids, payload and payload.combine_chunks())
             ranks = before.targets.next_rank(before.seq) + np.arange(count)
             targets = targets.with_more(new_targets(before, put, np.stack([np.full(count, before.seq), ranks])))
         return changed_parts(replace(before, encoder=self.encoder), targets, before.seq)
-
-
-def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Parts:
-    """Return a collection as it is now: its current version, and the writes since, up to `until`."""
-    return open_written(catalog, name, until=until, lenient=True).current.parts
 
 
 def with_vector_first(parts: Parts, rows: I64) -> tuple[I64, I64]:
@@ -158,21 +149,11 @@ def with_vector_first(parts: Parts, rows: I64) -> tuple[I64, I64]:
     return rows[there], rows[~there]
 
 
-@dataclass(frozen=True)
-class Keep:
-    """The fit stays. `measuring` are queries (m, d) of its bank to measure with; without them the stored sample is."""
-
-    measuring: F32 | None = None
-
-
-KEEP = Keep()
-
-
 def next_version(
     parent: Parts | None,
-    fit: Keep | New,
     bench: Workbench,
     *,
+    fit: New | None = None,
     rows: NextTargets | None = None,
     trains: bool = True,
 ) -> Parts:
@@ -184,17 +165,19 @@ def next_version(
     Parameters
     ----------
     parent : None for a first version
+    fit : None keeps that of the parent
     rows : the targets to train an index of, if they are others than those of the parent
+    trains : train an index, as a new fit always does
     """
-    if isinstance(fit, New):
+    if fit is not None:
         made = fit_version(fit, bench)
         return made if parent is None else replace(made.saying(version=parent.manifest.version), seq=parent.seq)
     if parent is None:
         raise TypeError("a first version has no fit to keep")
-    return _trained(rows or NextTargets.of(parent), fit, bench) if trains else as_flushed(parent)
+    return _trained(rows or NextTargets.of(parent), bench) if trains else as_flushed(parent)
 
 
-def _trained(rows: NextTargets, fit: Keep, bench: Workbench) -> Parts:
+def _trained(rows: NextTargets, bench: Workbench) -> Parts:
     """Return targets with the fit of the version before, in an index that is trained anew."""
     before = rows.parts
     known = before.manifest
@@ -203,7 +186,7 @@ def _trained(rows: NextTargets, fit: Keep, bench: Workbench) -> Parts:
     placed, query_time = placed_nothing(before.targets.dim, known.index), None
     if len(offsets):
         targets = rows.vectors(bench.folder)
-        queries, is_bank = _measuring(before, targets, bench.recipe.seed, fit.measuring)
+        queries, is_bank = _measuring(before, targets, bench.recipe.seed)
         corrected = CorrectedTargets(targets, before.correction(), offsets, before.prepared())
         query_time = corrected.query_time
         bench.steps.step("searching exactly")
@@ -228,19 +211,19 @@ def keep_fit(
     """Publish a version of parts with the fit that they have, in the indexes that they have or in one trained anew."""
     recipe = recipe or recipe_of(parts)
     with drafting(catalog, name, recipe if trains else recipe.in_process(), steps) as draft:
-        return draft.publish(next_version(parts, KEEP, draft, trains=trains))
+        return draft.publish(next_version(parts, draft, trains=trains))
 
 
-def _measuring(before: Parts, targets: VectorSource, seed: int, given: F32 | None) -> tuple[F32, bool]:
+def _measuring(before: Parts, targets: VectorSource, seed: int) -> tuple[F32, bool]:
     """Return queries (m, d) to measure with, and whether they are bank queries. Without any, targets serve.
 
     These are good enough to tune an index, and no measure of hubness.
     """
-    if given is None and before.bank_sample is None and before.manifest.measured is None:
-        return bank_sample(turned_vectors(targets, before.space.metric), seed), False
-    if given is None:
-        given = before.canary()["queries"] if before.bank_sample is None else before.bank_sample
-    return given, True
+    if before.bank_sample is not None:
+        return before.bank_sample, True
+    if before.manifest.measured is not None:
+        return before.canary()["queries"], True
+    return bank_sample(turned_vectors(targets, before.space.metric), seed), False
 
 
 def _measured(corrected: CorrectedTargets, queries: F32, steps: Steps) -> tuple[HubnessCounts, I64, F32]:
@@ -250,9 +233,9 @@ def _measured(corrected: CorrectedTargets, queries: F32, steps: Steps) -> tuple[
     return HubnessCounts.of(corrected, queries, (raw, found)), found, scores
 
 
-def measured_again(now: Parts, fit: Keep, steps: Steps) -> Measured | None:
+def measured_again(now: Parts, steps: Steps) -> Measured | None:
     """Measure hubness and recall of a collection as it is, with the bank that it has a sample of; None without one."""
-    queries = now.bank_sample if fit.measuring is None else fit.measuring
+    queries = now.bank_sample
     if queries is None:
         return now.manifest.measured
     targets = now.targets

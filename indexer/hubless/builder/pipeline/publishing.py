@@ -22,6 +22,7 @@ from hubless.builder.shards import segment_name
 from hubless.errors import storage_errors
 from hubless.progress import Steps
 from hubless.search.parts import Parts
+from hubless.search.transaction import open_written
 from hubless.store import bundle
 from hubless.store.bundle import FITS, SEGMENTS, Manifest
 from hubless.store.catalog import Catalog, Staging
@@ -48,6 +49,11 @@ def changing(
         if keep is not None:
             prune(home, name, keep)
         home.cut_log(name)
+
+
+def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Parts:
+    """Return a collection as it is now: its current version, and the writes since, up to `until`."""
+    return open_written(catalog, name, until=until, lenient=True).current.parts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs.bank_rows import QUERY_BANK, BankRows
+from hubless.builder.inputs.bank_table import QUERY_BANK, BankTable
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.inputs.clicks import ClicksLike, open_clicks
-from hubless.builder.inputs.given_columns import check_groups
+from hubless.builder.inputs.given_columns import check_shared
 from hubless.builder.inputs.readings import read_source
 from hubless.builder.pipeline.next_version import NextTargets
 from hubless.builder.recipe import Recipe
 from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.softmax import CLIENTS, MULTIPLICITIES
-from hubless.corrections.roles import FIT_BY, PRIOR
+from hubless.corrections.roles import FIT_BY, OWN_OFFSETS, PRIOR
 from hubless.corrections.supported import BELIEVED
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
 from hubless.errors import InputError
@@ -40,7 +40,7 @@ _FEWEST = 2
 def refit_vectors(
     rows: NextTargets,
     targets: VectorSource,
-    bank: BankRows,
+    bank: BankTable,
     recipe: Recipe,
     space: Space,
     folder: Path,
@@ -62,24 +62,23 @@ def refit_vectors(
         known = KnownItems(count, rows.ids.slice(0, count))
         sources["clicked"], more["clicks"] = open_clicks(clicks, clicked, known)
     records = dict(rows.parts.manifest.provenance.inputs) if rows.before else {}
+    for chosen in () if clicks is None else ("clicks", PRIOR.parameter):
+        records.pop(chosen, None)
     for name, source in sources.items():
         given = space.of_compared if name == "query_bank" and bank.compared else space
         held = name in ("query_bank", "clicked")
         more[name], record = read_source(source, given, side_of(name), folder, held=held)
         if name == "query_bank":
             records[name] = record
-    more["query_bank"] = bank.asked(more["query_bank"])
     columns = columns_of(roles, rows.known_payload, _kept_columns(rows, targets, roles))
-    if bank.groups is not None:
-        check_groups(columns, bank.groups)
+    check_shared(columns, bank.columns)
     before = rows.before
     kept = before is not None and before.manifest.correction.name == recipe.correction
     return BuildVectors(
         space=space,
         targets=targets,
+        bank=replace(bank, queries=bank.asked(more.pop("query_bank"))),
         columns=columns,
-        counts=bank.counts,
-        groups=bank.groups,
         # the calibration stays with the correction
         calibrated=before if kept else None,
         records=records,
@@ -87,7 +86,7 @@ def refit_vectors(
     )
 
 
-def _fitted_rows(parts: Parts, column: str | None) -> BankRows:
+def _fitted_rows(parts: Parts, roles: Roles) -> BankTable:
     """Return the queries (b, d) that a collection was fitted on, as they are compared."""
     made = parts.manifest
     name = made.correction.name
@@ -99,32 +98,33 @@ def _fitted_rows(parts: Parts, column: str | None) -> BankRows:
         raise InputError(
             QUERY_BANK, f"all of it, as correction {name} does not keep the queries it was fitted on", "a part"
         )
-    groups = None
-    if column is not None:
+    columns = NO_COLUMNS
+    if FIT_BY.parameter in roles:
+        column = roles[FIT_BY.parameter].column
         if not isinstance(fitted, FittedByGroup) or made.fit_by != column:
             raise InputError("fit_by", "a new bank, as the group of the queries that are there is not known", column)
-        groups = fitted.bank.groups
+        columns = columns.beside(FIT_BY, TargetColumn(fitted.bank.groups, column=column))
     counts = np.ones(len(bank), np.int64) * state.get(MULTIPLICITIES, 1)
     whose = state.get(CLIENTS, np.full(len(bank), BELIEVED)).tolist()
     clients = [None if each == BELIEVED else f"client {each} of {made.fit}" for each in whose]
-    return BankRows(HeldVectors(bank, QUERY_BANK), counts, clients, groups, compared=True)
+    return BankTable(HeldVectors(bank, QUERY_BANK), counts, clients, columns, compared=True)
 
 
 def refit_bank(
-    parts: Parts, items: Items | None, column: str | None, clients: Sequence[str | None] | None, *, append: bool
-) -> BankRows:
+    parts: Parts, items: Items | None, roles: Roles, clients: Sequence[str | None] | None, *, append: bool
+) -> BankTable:
     """Return the queries of a new fit: those that are there, and given ones, which come last."""
     made = parts.manifest
     found = []
     if (append or items is None) and made.correction.name != "none":
-        found.append(_fitted_rows(parts, column))
+        found.append(_fitted_rows(parts, roles))
     if items is not None:
-        given = BankRows.of(items, column)
+        given = BankTable.of(items, roles)
         queries = parts.space.compared(given.queries)
         found.append(replace(given, queries=queries, clients=clients or given.clients, compared=True))
     if not found:
         raise InputError(QUERY_BANK, "queries, as the collection has none yet", "none")
-    bank = BankRows.joined(found)
+    bank = BankTable.joined(found)
     if (count := bank.queries.shape[0]) < _FEWEST:
         raise InputError(QUERY_BANK, f"at least {_FEWEST} queries, better 100 and more", count)
     return bank
@@ -148,10 +148,11 @@ def labels_of(
 def lasting_roles(before: Roles, fit_by: str | None, *, clicks: bool) -> Roles:
     """Return the roles that columns play in a new fit: in place of offsets that were given there is a correction.
 
-    New `clicks` take the place of the prior.
+    New `clicks` take the place of the prior, and `fit_by` that of the groups; "" for none.
     """
-    lasting = {} if clicks else {name: each for name, each in before.items() if name == PRIOR.parameter}
-    return lasting if fit_by is None else {**lasting, FIT_BY.parameter: Played(fit_by)}
+    gone = {OWN_OFFSETS.parameter: True, PRIOR.parameter: clicks, FIT_BY.parameter: fit_by is not None}
+    lasting = {name: each for name, each in before.items() if not gone[name]}
+    return {**lasting, FIT_BY.parameter: Played(fit_by)} if fit_by else lasting
 
 
 def _kept_columns(rows: NextTargets, targets: VectorSource, roles: Roles) -> TargetColumns:
@@ -173,7 +174,7 @@ def prior_of_offsets(correction: CentredCorrection, targets: VectorSource, offse
     Raises `InputError` if the prior adds nothing to any, as nothing was corrected.
     """
     fitted: Any = correction.fitted
-    of_fold = float(fitted.of_prior(np.array([np.e * usual]))[0])
+    of_fold = float(fitted.of_number(np.array([np.e * usual]))[0])
     if not of_fold:
         raise InputError("collection", "one whose target prior shows in its offsets; build it again", "another")
     told = offsets + correction.constant

@@ -145,7 +145,7 @@ class Auto(SeesVectors):
 
 def _offsets(fitted: FittedSoftmax, some: VectorSource, prior: F64 | None = None) -> F64:
     offsets = fitted.offsets(some).astype(np.float64) - fitted.level
-    return offsets if prior is None else offsets + fitted.of_prior(prior)
+    return offsets if prior is None else offsets + fitted.of_number(prior)
 
 
 def overdispersion(bank: VectorSource, targets: VectorSource) -> float:

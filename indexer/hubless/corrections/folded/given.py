@@ -27,7 +27,7 @@ class FittedGiven(Fitted):
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return np.full(as_source(targets, "targets").shape[0], self.median, np.float32)
 
-    def of_prior(self, values: F64) -> F64:
+    def of_number(self, values: F64) -> F64:
         """Return what the own numbers of targets (m,) add to the median; NaN adds nothing."""
         more: F64 = np.where(np.isnan(values), 0.0, values - self.median)
         return more
@@ -51,8 +51,8 @@ class GivenOffsets:
         query_bank: Rows,
         targets: Rows,
         target_bank: Rows | None = None,
-        target_prior: TargetColumn | None = None,
+        number: TargetColumn | None = None,
     ) -> FittedGiven:
-        if target_prior is None:
+        if number is None:
             raise InputError(OWN_OFFSETS.name, "one number a target, as offsets:FILE or offsets:COLUMN", "none")
-        return FittedGiven(target_prior.median)
+        return FittedGiven(number.median)

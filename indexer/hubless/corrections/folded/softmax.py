@@ -30,7 +30,7 @@ class FittedSoftmax(Fitted):
 
     `is` has no potentials a. Sinkhorn methods need nothing else, as its last half step uses only a. `auto` shrinks,
     takes out a topic v, and lets `heads` keep their first answers. With a target prior this is the offset of a target
-    that has the median of it; `of_prior` gives what others have more. `extra` are further details.
+    that has the median of it; `of_number` gives what others have more. `extra` are further details.
     """
 
     bank: VectorSource
@@ -78,7 +78,7 @@ class FittedSoftmax(Fitted):
         """τ·mean(a): a constant added to all potentials, which means nothing, adds this much to all offsets."""
         return 0.0 if self.potentials is None else self.temperature * float(self.potentials.mean())
 
-    def of_prior(self, values: F64) -> F64:
+    def of_number(self, values: F64) -> F64:
         """Return the part of a target prior (m,), −shrinkage·τ·log(value/median); 0 for NaN, the median."""
         if self.prior_median is None:
             raise InputError("target prior", "none, as the correction was fitted without one", "one")

@@ -41,14 +41,10 @@ class Matches:
 
     def page(self, start: int, limit: int) -> I64:
         """The first `limit` rows, from row `start` on, that match."""
-        found = [np.empty(0, np.int64)]
-        left = limit
         place = int(self.targets.places(np.array([start]))[0])
-        for bits, first in zip(self._found, self.targets.starts, strict=True):
-            if left > 0 and place < first + bits.total:
-                found.append(first + bits.page(max(0, place - first), left))
-                left -= len(found[-1])
-        return self.targets.numbered(np.concatenate(found))
+        pages = zip(self._found, self.targets.starts, strict=True)
+        found = [first + bits.page(max(0, place - first), limit) for bits, first in pages]
+        return self.targets.numbered(np.concatenate(found)[:limit])
 
 
 class Sized(Protocol):

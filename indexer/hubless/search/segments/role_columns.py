@@ -30,14 +30,16 @@ def columns_of(roles: Roles, payload: pa.Table | None, kept: TargetColumns = NO_
     return found
 
 
-def in_payload(role: TargetRole, payload: pa.Table | None, column: str, *, complete: bool = False) -> NDArray[Any]:
+def in_payload(
+    role: TargetRole, payload: pa.Table | None, column: str, name: str = "payload", *, complete: bool = False
+) -> NDArray[Any]:
     """Return what a payload column (n,) says of each target, and what is unknown where it is nothing of the role.
 
     Numbers that are to be `complete` have to be there for each. Raises `InputError` for another kind of column, or
     none.
     """
     if role.above is None:
-        return group_names(payload, column, "payload")
+        return group_names(payload, column, name)
     if payload is None or column not in payload.column_names:
         known = "there is none" if payload is None else names_of(payload.column_names)
         raise InputError(role.name, f"a payload column: {known}", column)

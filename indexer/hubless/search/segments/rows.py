@@ -97,7 +97,7 @@ class Rows:
         wanted = np.asarray(rows, np.int64)
         places = self.places(wanted)
         if (places < self.starts[1]).all():
-            return of(self.first, places)
+            return of(self.views[0].segment, places)
         found = np.empty((len(wanted), *empty.shape[1:]), empty.dtype)
         for number, here, inside in self.parted(wanted):
             found[here] = of(self.views[number].segment, inside)

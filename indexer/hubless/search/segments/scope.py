@@ -7,6 +7,7 @@ anew, a pair at a time in float64. If they are close at the cut, the search goes
 
 from collections.abc import Sequence
 from math import sqrt
+from operator import methodcaller
 
 import faiss
 import numpy as np
@@ -101,7 +102,7 @@ class Scope:
         # more queries than that keep the threads busy in each segment
         few = len(places) > 1 and len(augmented) < min(faiss.omp_get_max_threads(), len(self._large))
         work = in_turn if few and not self._shares(exact=how is None) else map
-        scores, found = merged([*work(lambda place: place.find(augmented, k, how), places)], k)
+        scores, found = merged([*work(methodcaller("find", augmented, k, how), places)], k)
         return scores, self._targets.numbered(found)
 
     def _shares(self, *, exact: bool) -> bool:

@@ -1,0 +1,84 @@
+"""The table of targets: id, payload and what else is known of each, as they are served."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hubless.builder.inputs.payloads import held_payload, write_payload
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
+from hubless.encoders import Encoder
+from hubless.search.segments.segment import Segment
+from hubless.search.segments.targets import Targets
+from hubless.store import bundle
+from hubless.vectors.ids import IdTable, write_ids
+from hubless.vectors.payload import Payload
+from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
+
+
+@dataclass(frozen=True)
+class TargetTable:
+    """Of n targets their ids, payload and columns by role; and the encoder of their queries.
+
+    Those that columns say nothing of come last.
+    """
+
+    ids: IdTable
+    payload: Payload | None
+    encoder: Encoder | None
+    columns: TargetColumns = NO_COLUMNS
+
+    @classmethod
+    def of(
+        cls,
+        ids: pa.Array,
+        payload: Dataset | pa.Table | None,
+        encoder: Encoder | None,
+        folder: Path | None,
+        names: tuple[str, ...] | None = None,
+    ) -> "TargetTable":
+        """Return ids (n,) and payload as they are served: written to a folder and mapped, or without one in memory.
+
+        `names` are the columns of the payload; without them all.
+        """
+        columns = [] if payload is None else list(payload.schema.names if names is None else names)
+        source = open_dataset(payload) if isinstance(payload, pa.Table) else payload
+        held = None
+        if folder is None:
+            if source is not None and columns:
+                held = held_payload(source, columns)
+            return cls(IdTable.of(ids), held, encoder)
+        write_ids(ids, folder / bundle.IDS)
+        if source is not None and columns:
+            write_payload(source, columns, folder)
+            held = Payload.open(folder / bundle.PAYLOAD)
+        return cls(IdTable.open(folder / bundle.IDS), held, encoder)
+
+    def fill(self, targets: Targets, occurrence: NDArray[np.integer[Any]] | None) -> Targets:
+        """Return targets with what is known of them, and N_10 (2, m). Of more rows the last have no vector."""
+        segments = list[Segment]()
+        kept = self.columns.kept(len(self.ids))
+        start = 0
+        for number, view in enumerate(targets.stored, 1):
+            known = view.segment
+            bare = len(self.ids) - len(targets) if number == len(targets.stored) else 0
+            stop = start + len(known) + bare
+            counts = occurrence
+            if counts is not None:
+                counts = np.pad(counts, ((0, 0), (0, max(0, stop - counts.shape[1]))))[:, start:stop]
+            segments.append(
+                replace(
+                    known,
+                    offsets=np.pad(known.offsets, (0, bare)),
+                    ids=self.ids.part(start, stop),
+                    payload=None if self.payload is None else self.payload.part(start, stop),
+                    bare=np.arange(len(known), len(known) + bare),
+                    occurrence=counts,
+                    columns=kept[start:stop],
+                )
+            )
+            start = stop
+        return Targets.of(segments, targets.dim)
