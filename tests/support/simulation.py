@@ -570,12 +570,13 @@ class World:
                 relevant = [self.rng.choice(now.ids(range(now.count))) for _ in range(LABELLED)]
                 queries = np.array([unit(f"asked {row}") for row in range(LABELLED)], np.float32)
                 made = calibrate(self.path, NAME, queries, relevant, keep=self.keep())
-                self.calibrated.add(made.fit)
+                self.calibrated |= {made.fit} if made.confidence.calibrated else set()  # few targets tell nothing
 
     def copy(self):
         """Back up, and restore elsewhere: that is a state which was."""
         low, found, folder = self.history.last, [], self.path.parent / "copies"
         with self.refusals():
+            self.note_current()
             back_up(hubless.Catalog(self.path), folder / "backup")
             restore(folder / "backup", hubless.Catalog(folder / "restored"))
             now = open_written(hubless.Catalog(folder / "restored"), NAME).current
