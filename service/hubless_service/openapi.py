@@ -14,8 +14,16 @@ from hubless_service.http.values import FILTERS, REFERENCE, Json
 BODY = ("malformed_body", "request_timeout", "body_too_large", "unsupported_media_type")
 """Why a body is refused, whatever it says."""
 FIELDS = ("invalid_input", "unknown_field")
-VECTORS = ("dimension_mismatch", "not_finite", "zero_vector")
-QUERIES = (*VECTORS, "no_encoder", "unknown_words", "text_refused", "encoder_failed", "encoder_timeout")
+QUERIES = (
+    "dimension_mismatch",
+    "not_finite",
+    "zero_vector",
+    "no_encoder",
+    "unknown_words",
+    "text_refused",
+    "encoder_failed",
+    "encoder_timeout",
+)
 """Why a vector is refused, or a text or a picture that is to become one."""
 UNSERVED = ("engine_unavailable", "bundle_damaged", "unsupported_bundle", "storage")
 """Why a collection, or all of them, may not be served."""

@@ -11,7 +11,7 @@ from support.segments import assert_stamps_stand_once, sizes
 import hubless
 from hubless.builder import indexing, lifecycle
 from hubless.builder.pipeline import compaction
-from hubless.builder.pipeline.compaction import Trained
+from hubless.builder.pipeline.publishing import Draft
 from hubless.knn import aims
 from hubless.search.transaction import open_written
 from hubless.search.writes import Put, Remove
@@ -72,14 +72,15 @@ def assert_same(home, before):
 
 def meanwhile(monkeypatch, work):
     """Do some work once the index was trained, and before its version is published."""
-    of = Trained.of
+    with_segments, todo = Draft.with_segments, [work]
 
-    def trained(*given, **options):
-        made = of(*given, **options)
-        work()
+    def trained(*given):
+        made = with_segments(*given)
+        while todo:
+            todo.pop()()
         return made
 
-    monkeypatch.setattr(Trained, "of", trained)
+    monkeypatch.setattr(Draft, "with_segments", trained)
 
 
 def test_nothing_is_trained_until_it_is_due(home):

@@ -98,7 +98,7 @@ class TestGroups:
         bank = with_groups(small.query_bank(), "shop", ["north"] * len(small.query_bank()))
         hubless.build(shops / "catalog", NAME, shops / "items", bank, correction="sn", fit_by="shop")
         self.job(shops, fit_by=None)
-        with pytest.raises(InputError, match="fit_by: expected a column, as the collection was built by groups"):
+        with pytest.raises(InputError, match="fit_by: expected a column, as the collection was built with fit_by"):
             run(shops)
 
 

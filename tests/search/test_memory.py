@@ -9,8 +9,8 @@ from hubless.errors import NotFinite
 from hubless.knn.augment import folded_queries
 from hubless.search.bitmap import Bitmap
 from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
-from hubless.search.segments.rows import UNWRITTEN
 from hubless.search.segments.segment import SegmentView
+from hubless.search.segments.segment_rows import UNWRITTEN
 from hubless.search.segments.targets import Targets
 
 DIM = 4

@@ -11,7 +11,8 @@ from support.segments import assert_stamps_stand_once
 import hubless
 from hubless.search.transaction import WritableCollection
 from hubless.search.writes import Put, Remove
-from hubless.store.log import LOG, Log
+from hubless.store.log import LOG, LOG_SEEN, Log
+from hubless.store.notes import Note
 
 
 @pytest.fixture
@@ -48,6 +49,25 @@ def test_look_finds_a_write_that_leaves_the_times_of_the_files_as_they_were(livi
     assert living.refresh()
     assert (living.current.seq, living.current.count) == (2, len(small.IDS) - 2)
     assert not living.refresh()
+
+
+def test_number_of_a_lost_write_is_looked_for_once_and_again_when_it_is_given_anew(living, home):
+    Note(home / LOG_SEEN).put(3)  # of writes that a power cut has taken
+    assert living.is_behind
+    assert not living.refresh()
+    assert not living.is_behind
+    for wanted in ("target-7", "target-8"):
+        write = Remove(pa.array([wanted]))
+        with living.log.writing(inside=living.changing) as appender:
+            transaction = living.begin()
+            transaction.add(appender.add(write.kind, write.encode()), write)
+            appender.commit()
+            living.commit(transaction)
+    assert not living.is_behind
+    remove(home, "target-9")
+    assert living.is_behind
+    assert living.refresh()
+    assert not living.is_behind
 
 
 def test_look_leaves_a_collection_alone_while_another_thread_changes_it_unless_it_is_to_wait(living, home):

@@ -1,4 +1,4 @@
-"""What cannot be given together, and why. Every door, the page of all options and one test read this table."""
+"""Inputs that cannot be given together, and why. Every door, the page of all options and one test read this table."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -8,12 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from hubless.builder.banks.default_strength import lasting_strength
+from hubless.builder.incompatible import check_together
 from hubless.builder.inputs.bank_table import QUERY_BANK
 from hubless.builder.inputs.bases import check_dims
 from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.inputs.target_table import TargetTable
 from hubless.builder.pipeline.calibration import told_by_labels
-from hubless.builder.pipeline.compaction import Trained, needs_training
+from hubless.builder.pipeline.compaction import caught_up, needs_training
 from hubless.builder.pipeline.fit import New
 from hubless.builder.pipeline.manifests import new_manifest, other_numbers, provenance
 from hubless.builder.pipeline.next_version import NextTargets, keep_fit, next_version, placed_nothing
@@ -216,9 +217,9 @@ def compact(
     if not needs_training(before):
         return None
     with progress_bars(progress) as steps, drafting(home, name, recipe_of(before), steps) as draft:
-        trained = Trained.of(before, draft)
+        trained = draft.with_segments(next_version(before, draft))
         with changing(catalog, name, "hubless merge", keep, patience=PATIENCE):
-            now = trained.caught_up(open_parts(home, name, hashes=False, lenient=True, known=before))
+            now = caught_up(before, trained, open_parts(home, name, hashes=False, lenient=True, known=before))
             return None if now is None else draft.publish(now)
 
 
@@ -331,15 +332,22 @@ def refit(
 
 def _refitted(recipe: Recipe, correction: str | None, parameters: Mapping[str, Any] | None) -> Recipe:
     """Return the recipe of a fit. Parameters stay with their correction."""
-    chosen = correction or (AUTO if recipe.correction == NONE else recipe.correction)
+    chosen = _chosen(recipe.correction, correction)
     if chosen != recipe.correction or parameters is not None:
         recipe = replace(recipe, correction=chosen, parameters=parameters or {})
     _ = recipe.method  # before the work, as that of the version may be in a package that is gone
     return recipe
 
 
-def check_refittable(made: Manifest, correction: str | None = None) -> None:
-    """Raise `InputError` if a version was fitted on inputs that it does not hold, or the correction fits nothing."""
+def _chosen(before: str, correction: str | None) -> str:
+    return correction or (AUTO if before == NONE else before)
+
+
+def check_refittable(made: Manifest, correction: str | None = None, fit_by: str | None = None) -> None:
+    """Raise `InputError` if a version was fitted on inputs that it does not hold, or the correction fits nothing.
+
+    Or if it does not fit what columns say of the targets; `fit_by` is as for `refit`.
+    """
     if is_given(correction or made.correction.name):
         expected = f"one that is fitted on queries, such as {AUTO}, as offsets that are given come with a build"
         raise InputError("correction", expected, correction or made.correction.name)
@@ -347,3 +355,5 @@ def check_refittable(made: Manifest, correction: str | None = None) -> None:
         raise InputError("collection", "one without a job file; add the queries to the query_bank of the job", "one")
     if "target_bank" in made.provenance.inputs:
         raise InputError("collection", "one that was built without a target bank; build it again", "one with it")
+    roles = lasting_roles(made.roles, fit_by, clicks=False)
+    check_together({"correction": _chosen(made.correction.name, correction), **roles})

@@ -19,7 +19,7 @@ from hubless.vectors.arrays import F32, I64
 
 @dataclass(frozen=True)
 class TargetColumn:
-    """What is known of n targets: numbers (n,), NaN where nobody says, or names (n,), "" for none.
+    """Values of n targets: numbers (n,), NaN where nobody says, or names (n,), "" for none.
 
     `usual` is the number of targets whose own nobody knows; None for the median. `column` is the payload column that
     says so, None if there is none.

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.builder.pipeline.publishing import current_parts
 from hubless.errors import BundleDamaged
 from hubless.jobs.job_file import FirstRightGate, ReindexJob
 from hubless.jobs.job_targets import kept_rows
@@ -92,11 +91,7 @@ def measure_gates(plan: JobPlan, now: Parts, before: Parts | None) -> list[GateR
 
 def foresee_gates(plan: JobPlan) -> list[GateResult]:
     """Compare with the gates of a job what its plan tells: the number of targets, and what columns lose."""
-    if not plan.why:
-        return []
-    return gates_of_files(
-        plan, None if plan.base is None else current_parts(plan.catalog, plan.job.collection, plan.seq)
-    )
+    return gates_of_files(plan, plan.before()) if plan.why else []
 
 
 def gates_of_files(plan: JobPlan, before: Parts | None) -> list[GateResult]:

@@ -15,9 +15,10 @@ import pyarrow as pa
 from hubless.builder.executors import LOCAL
 from hubless.builder.inputs.bases import AUTO_DIMS
 from hubless.builder.inputs.stamps import InputStamps
+from hubless.builder.pipeline.publishing import current_parts
 from hubless.builder.recipe import Recipe, read_correction
 from hubless.corrections import GIVEN, folds
-from hubless.corrections.roles import TARGET_ROLES
+from hubless.corrections.roles import OWN_OFFSETS, PRIOR, TARGET_ROLES
 from hubless.errors import CollectionNotFound, DimensionMismatch, InputError, LogDamaged
 from hubless.jobs.job_file import ReindexJob
 from hubless.jobs.source_files import (
@@ -31,6 +32,7 @@ from hubless.jobs.source_files import (
     stamps,
 )
 from hubless.kernels.forks import cached_property
+from hubless.search.parts import Parts
 from hubless.search.writes import KINDS, Put
 from hubless.store import bundle
 from hubless.store.bundle import FileStamp, JobRecord, Manifest, Played, Roles, read_manifest
@@ -115,6 +117,10 @@ class JobPlan:
             "versions": [installed_version(package) for package in ("hubless", "faiss-cpu", "numpy")],
         }
         return self.home / WORK / hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def before(self) -> Parts | None:
+        """Return the collection as it is now, with the writes that the next version has; None without a version."""
+        return None if self.base is None else current_parts(self.catalog, self.job.collection, self.seq)
 
     @property
     def came(self) -> int:
@@ -206,7 +212,7 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
     if base.metric != job.metric:
         raise InputError("metric", f"{base.metric}, {another}", job.metric)
     if not _has_dims(base, job):
-        raise InputError("dims", f"{base.stored_dim}, {another}", job.dims)
+        raise InputError("dims", f"{base.reduced or base.dim}, {another}", job.dims)
     _check_that_nothing_is_lost(base, job)
     return base
 
@@ -214,24 +220,21 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
 def _check_that_nothing_is_lost(base: Manifest, job: ReindexJob) -> None:
     """Raise `InputError` if a job leaves out what the fit of the current version knew, other than its own."""
     fit = base.job.fit if base.job else {}
-    known = {
-        "clicks": ("a table, or target_prior", "with clicks", None if job.target_prior else base.clicks),
-        "target_prior": ("a column", "with a prior", None if job.clicks or base.clicks else base.target_prior),
-        "fit_by": ("a column", "by groups", base.fit_by),
-    }
-    for name, (expected, built, record) in known.items():
-        if record is not None and getattr(job, name) is None and not fit.get(name):
+    popular = {"clicks": job.clicks or job.target_prior, PRIOR.parameter: job.target_prior or job.clicks or base.clicks}
+    given = {**vars(job), **popular, OWN_OFFSETS.parameter: "correction" in job.model_fields_set}
+    expected = {"clicks": "a table, or target_prior", OWN_OFFSETS.parameter: f"{GIVEN}:COLUMN, or another correction"}
+    for name in [*base.roles] + ["clicks"] * (base.clicks is not None):
+        if not given[name] and not fit.get(name):
             # a fit without it would rank otherwise, and nobody would notice
-            raise InputError(name, f"{expected}, as the collection was built {built}", "none")
-    if base.own_offsets is not None and "correction" not in job.model_fields_set and not fit.get(GIVEN):
-        raise InputError("correction", f"{GIVEN}:COLUMN or another, as the collection was built with {GIVEN}", "none")
+            built = f"{expected.get(name, 'a column')}, as the collection was built with {name}"
+            raise InputError(name, built, "none")
 
 
 def _has_dims(base: Manifest, job: ReindexJob) -> bool:
     """Return whether a collection stores vectors of so many dimensions as the job asks for."""
-    if job.keep_full:
-        return base.stored_dim == base.dim
-    return job.dims is None or (not base.keep_full and base.dims is not None and job.dims in (AUTO_DIMS, base.dims))
+    if base.reduced is None:
+        return job.keep_full or job.dims is None
+    return not job.keep_full and job.dims in (None, AUTO_DIMS, base.reduced)
 
 
 def _bank_paths(job: ReindexJob, folder: Path) -> dict[str, list[Path]]:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from hubless.builder.index import open_index
-from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.engines import prune
 from hubless.builder.pipeline.manifests import described
-from hubless.builder.pipeline.publishing import current_parts, drafting
+from hubless.builder.pipeline.publishing import drafting
 from hubless.errors import InputError, storage_errors
 from hubless.jobs.databases import Corrected, databases
 from hubless.jobs.gates import GateResult, check_sound, gates_of_files, measure_gates
@@ -148,14 +147,13 @@ def _build(plan: JobPlan, steps: Steps, then: Callable[[], object]) -> Outcome:
     What is done is kept in the folder of the work, so a job that was killed goes on there.
     """
     job = plan.job
-    before = None
     if plan.base is not None:
         steps.step("opening the current version")
-        before = current_parts(plan.catalog, job.collection, plan.seq)
+    before = plan.before()
     done = Outcome(plan, gates=gates_of_files(plan, before))
     if done.failed:
         return done
-    with drafting(plan.catalog, job.collection, plan.recipe, steps, Checkpoints(plan.work)) as draft:
+    with drafting(plan.catalog, job.collection, plan.recipe, steps, plan.work) as draft:
         with plan.seen.unchanged():
             parts, why = next_parts(plan, before, draft)
         steps.step("measuring the gates")

@@ -40,7 +40,7 @@ class WritableCollection:
         self.current = base
         self.log = log
         self.error: Exception | None = None
-        self._noted = 0
+        self._sought = 0  # the number that was noted when it was looked for last
         in_each_process(self)
 
     def renew(self) -> None:
@@ -49,9 +49,9 @@ class WritableCollection:
     @property
     def is_behind(self) -> bool:
         """Return True if a later write is noted beside the log, by whichever process. Costs 4 µs."""
-        if self.log is None or (noted := self.log.noted()) <= self.current.seq:
+        if self.log is None or (noted := self.log.noted()) <= self.current.parts.seq:
             return False
-        return noted != self._noted  # else it is one of writes that a power cut has taken, looked for in vain
+        return noted != self._sought  # else it is one of writes that a power cut has taken, looked for in vain
 
     def refresh(self, *, wait: bool = False) -> bool | None:
         """Catch up if the log has more writes. Return whether anything changed; None while a write is under way."""
@@ -61,7 +61,7 @@ class WritableCollection:
         try:
             noted = self.log.noted()
             changed = self.log.last() != self.current.seq and self.catch_up()
-            self._noted = noted
+            self._sought = noted
             return changed
         finally:
             self.changing.release()
@@ -83,6 +83,7 @@ class WritableCollection:
     def commit(self, transaction: "Transaction") -> None:
         with self.changing:
             self.current = transaction.collection()
+            self._sought = 0  # numbers that were lost are given again
 
     def _read(self, log: Log) -> bool:
         transaction = self.begin()
@@ -134,7 +135,7 @@ class Transaction:
         self._base = base
         self._collection = collection
         self._waiting: list[tuple[int, int, Write]] = []
-        self._seq = collection.seq
+        self._seq = collection.parts.seq
         self._there: dict[str | int, bool] = {}  # whether the targets of waiting writes are there after them
         self._rows: dict[str | int, int] = {}  # those of ids that were looked up
         self._more = 0  # targets that they put

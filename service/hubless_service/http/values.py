@@ -174,7 +174,7 @@ def _payload_row(value: Any, info: Info) -> Json:
 
 
 def _stored_id(value: Any, info: Info) -> int | str:
-    numbers = info.context.collection.manifest.id_type == "int64"
+    numbers = info.context.collection.parts.manifest.id_type == "int64"
     if type(value) is not (int if numbers else str):
         expected = "a whole number" if numbers else "a string"
         where = f'as the ids of collection "{info.context.collection.name}" are'

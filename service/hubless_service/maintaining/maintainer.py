@@ -88,7 +88,7 @@ class Maintainer:
 
     def written(self, living: WritableCollection) -> None:
         """Look for work if the writes of a collection are enough for a merge."""
-        if are_enough(living, *self._limits):
+        if self._settings.merge_at and are_enough(living, *self._limits):
             self._woken.set()
 
     def status(self, name: str) -> Status | None:

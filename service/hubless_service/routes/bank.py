@@ -55,7 +55,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     """
     engine = call.engine
     name = held.name
-    check_refittable(held.manifest, body.correction)
+    check_refittable(held.manifest, body.correction, body.fit_by)
     if not held.parts.targets.room(None):
         raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
     deadline = call.trace.started + (body.timeout_ms or call.settings.default_timeout_ms) / 1000

@@ -162,7 +162,7 @@ async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_matc
             call.trace, held, texts, lambda place: f"points[{place}].", call.deadline
         )
     ids = list(map(_ID, body.points))
-    plan = await heavy.run(held.dim * len(ids), partial(edits.plan_put, body, ids, held, encoded))
+    plan = await heavy.run(held.parts.manifest.dim * len(ids), partial(edits.plan_put, body, ids, held, encoded))
     return await _write(call, held, body, plan, ids, if_match)
 
 

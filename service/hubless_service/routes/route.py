@@ -63,7 +63,7 @@ async def readable_collection(call: Call, collection: str) -> hubless.Collection
 
 
 async def _writable(call: Call, collection: str) -> hubless.Collection:
-    _, slot = await _slot(call, collection)
+    _, slot = await call.engine.freshness.find(call.trace, call.access, collection)
     held = slot.opened
     check_role(call, "write")
     if not held.parts.is_folded:

@@ -150,8 +150,8 @@ class Shelf:
 
     def collections(self, access: Access) -> list[hubless.Collection]:
         """All collections that are ready and may be seen, by name."""
-        if not self.slots or self.loading:
-            self._check_loaded()
+        if (not self.slots or self.loading) and (trouble := self._trouble()):
+            raise trouble
         return [collection for collection in self.served() if access.sees(collection.name)]
 
     def collection(self, name: str) -> hubless.Collection:
@@ -162,11 +162,7 @@ class Shelf:
 
     def absent(self, name: str) -> Exception:
         """Return the error of a request for a collection that is not there, or that it may not see."""
-        try:
-            self._check_loaded()
-        except HttpProblem as problem:
-            return problem
-        return CollectionNotFound(f'There is no collection "{name}".')
+        return self._trouble() or CollectionNotFound(f'There is no collection "{name}".')
 
     def own_name(self, name: str) -> str:
         """Return the own name of a collection, given that name or an alias."""
@@ -186,8 +182,8 @@ class Shelf:
         """Return True if the catalog was read and has no collection."""
         return not self.loading and not self.failure and not self.slots
 
-    def _check_loaded(self) -> None:
+    def _trouble(self) -> HttpProblem | None:
+        """Return why it is not known yet which collections there are."""
         if self.loading:
-            raise HttpProblem("not_ready", "Collections are being loaded.")
-        if self.failure:
-            raise as_problem(self.failure)
+            return HttpProblem("not_ready", "Collections are being loaded.")
+        return as_problem(self.failure) if self.failure else None

@@ -136,22 +136,19 @@ class Writer:
     def _write_all(self, name: str) -> None:
         """Write what waits for a collection until nothing does. Searches have the other cores."""
         with on_one_core():
-            self._write_groups(name)
-
-    def _write_groups(self, name: str) -> None:
-        while True:
-            with self._lock:
-                waiting = self._waiting[name]
-                tasks = list(islice(waiting, _TOGETHER))
-                for _ in tasks:
-                    waiting.popleft()
-                if not tasks:
-                    del self._waiting[name]
-                    return
-            now = perf_counter()
-            for task in tasks:
-                task.trace.add("queue", now - task.submitted)
-            self._attempt(tasks)
+            while True:
+                with self._lock:
+                    waiting = self._waiting[name]
+                    tasks = list(islice(waiting, _TOGETHER))
+                    for _ in tasks:
+                        waiting.popleft()
+                    if not tasks:
+                        del self._waiting[name]
+                        return
+                now = perf_counter()
+                for task in tasks:
+                    task.trace.add("queue", now - task.submitted)
+                self._attempt(tasks)
 
     def _attempt(self, tasks: list[QueuedWrite]) -> None:
         """Write tasks in one transaction. If one of them is wrong, write each half by itself, down to the wrong one."""

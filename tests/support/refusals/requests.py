@@ -311,6 +311,7 @@ OF_BANKS = alone(
             ({"fit_by": "title"}, "groups: expected for each query its group"),
             ({"fit_by": "title", "groups": ["1"]}, "groups: expected 40 entries, one for each query, got 1"),
             ({"groups": LABELS}, "groups: expected none without fit_by"),
+            ({"fit_by": "title", "correction": "dis"}, "fit_by: expected none beside correction dis"),
             ({"fit_by": "title", "groups": [1.5] * 40}, "groups[0]"),
         )
     ),

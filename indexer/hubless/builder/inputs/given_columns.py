@@ -1,4 +1,4 @@
-"""What users say of targets and queries beside vector and payload, joined to them by id or by row."""
+"""The columns that users give of targets and queries beside vector and payload, joined to them by id or by row."""
 
 from collections.abc import Mapping
 from pathlib import Path

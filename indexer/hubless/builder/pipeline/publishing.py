@@ -97,6 +97,10 @@ class Draft(Workbench):
         staged = self.staged
         return self._indexed(order, lambda number: staged.made(SEGMENTS, segment_name(staged.version, number)))
 
+    def with_segments(self, parts: Parts) -> Parts:
+        """Write the segments of parts that have no name yet, and name them."""
+        return replace(parts, targets=write_segments(parts.targets, self.staged, parts.seq))
+
     def publish(self, parts: Parts, then: Callable[[], object] | None = None) -> Manifest:
         """Write what has no name yet, make the version current, do what is to be done then, and tell its engine.
 
@@ -116,7 +120,7 @@ class Draft(Workbench):
     def _written(self, parts: Parts) -> Manifest:
         """Write the files of parts that no version has yet, and return the manifest."""
         known, staged, folder = parts.manifest, self.staged, self.folder
-        parts = replace(parts, targets=write_segments(parts.targets, staged, parts.seq))
+        parts = self.with_segments(parts)
         made = described(parts, staged.home.name, staged.version)
         write_gone(folder, parts.targets.stored)
         if known.fit == UNSAVED:
@@ -134,9 +138,9 @@ class Draft(Workbench):
 
 @contextmanager
 def drafting(
-    catalog: Catalog, collection: str, recipe: Recipe, steps: Steps, checkpoints: Checkpoints | None = None
+    catalog: Catalog, collection: str, recipe: Recipe, steps: Steps, kept: Path | None = None
 ) -> Iterator[Draft]:
-    """Give a draft of a new version. Nothing stays of it, unless the block publishes it."""
+    """Give a draft of a new version, with checkpoints in `kept`. Nothing else stays, unless the block publishes it."""
     with (
         catalog.staging(collection) as staged,
         storage_errors(staged.folder),
@@ -147,7 +151,7 @@ def drafting(
         yield Draft(
             recipe=recipe,
             steps=steps,
-            checkpoints=checkpoints or Checkpoints(),
+            checkpoints=Checkpoints(kept),
             staged=staged,
             engine=engine,
             executor=executor,

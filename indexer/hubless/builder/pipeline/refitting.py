@@ -151,7 +151,7 @@ def lasting_roles(before: Roles, fit_by: str | None, *, clicks: bool) -> Roles:
     New `clicks` take the place of the prior, and `fit_by` that of the groups; "" for none.
     """
     gone = {OWN_OFFSETS.parameter: True, PRIOR.parameter: clicks, FIT_BY.parameter: fit_by is not None}
-    lasting = {name: each for name, each in before.items() if not gone[name]}
+    lasting = {name: each for name, each in before.items() if not gone.get(name)}
     return {**lasting, FIT_BY.parameter: Played(fit_by)} if fit_by else lasting
 
 
@@ -164,7 +164,7 @@ def _kept_columns(rows: NextTargets, targets: VectorSource, roles: Roles) -> Tar
     assert record is not None  # noqa: S101
     offsets = rows.parts.targets.offsets(rows.kept)
     prior = prior_of_offsets(rows.parts.correction(), targets, offsets, record.median)
-    return NO_COLUMNS.beside(PRIOR, TargetColumn(prior.clip(record.smallest, record.largest), record.median))
+    return known.beside(PRIOR, TargetColumn(prior.clip(record.smallest, record.largest), record.median))
 
 
 def prior_of_offsets(correction: CentredCorrection, targets: VectorSource, offsets: F32, usual: float) -> F64:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.search.segments.rows import RowNumbers, Rows
 from hubless.search.segments.segment import payload_of
+from hubless.search.segments.segment_rows import RowNumbers, SegmentRows
 from hubless.vectors.arrays import I64
 from hubless.vectors.ids import parsed_id, unknown_id
 
@@ -17,7 +17,7 @@ _ANYTHING = np.empty(0, object)
 class _Contents:
     """Something of n targets, row by row in their order."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: SegmentRows) -> None:
         self._all = rows
 
     def __len__(self) -> int:

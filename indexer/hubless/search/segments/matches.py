@@ -9,18 +9,18 @@ import numpy as np
 
 from hubless.kernels.forks import in_each_process
 from hubless.search.bitmap import Bitmap
-from hubless.search.segments.rows import Rows
 from hubless.search.segments.scope import Scope
+from hubless.search.segments.segment_rows import SegmentRows
 from hubless.vectors.arrays import I64, Flags
 
 
 class Matches:
-    """Those of n `targets` that meet a filter: bits of what was `found` in each segment; a search goes through `scope`.
+    """Matches of a filter among n `targets`: bits of what was `found` in each segment; a search goes through `scope`.
 
     It takes `nbytes` of memory.
     """
 
-    def __init__(self, targets: Rows, found: Sequence[Bitmap], scope: Scope, nbytes: int) -> None:
+    def __init__(self, targets: SegmentRows, found: Sequence[Bitmap], scope: Scope, nbytes: int) -> None:
         self.targets = targets
         self._found = found
         self.scope = scope

@@ -1,4 +1,4 @@
-"""What is known of targets that are stored or written, by its role: a payload column says so, or it is kept apart."""
+"""The columns of targets that are stored or written, by role: a payload column says so, or it is kept apart."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a search looks through, and the order of hits: by score, then by row, whatever the limit, batch and segments.
+"""The scope of a search, and the order of hits: by score, then by row, whatever the limit, batch and segments.
 
 Ways to compare round their last bits differently, and Faiss cuts through equal scores where it likes. So a search asks
 for a few hits more than are wanted. Scores so close to each other that rounding may have exchanged them are computed
@@ -19,7 +19,8 @@ from hubless.knn.exhaustive import in_turn
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How, VectorIndex
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.segments.rows import Rows
+from hubless.search.engines.full import WholeIndex
+from hubless.search.segments.segment_rows import SegmentRows
 from hubless.vectors.arrays import F32, F64, I64, Flags
 
 SPARE, A_SPARE, MOST_SPARE = 4, 16, 128
@@ -52,9 +53,9 @@ class Place:
 
 
 class Scope:
-    """Those `targets` that a search looks through, in one place or several. It can find `room` of them."""
+    """The `targets` that a search looks through, in one place or several. It can find `room` of them."""
 
-    def __init__(self, targets: Rows, places: Sequence[Place]) -> None:
+    def __init__(self, targets: SegmentRows, places: Sequence[Place]) -> None:
         self._targets = targets
         self.places = [place for place in places if place.room]
         self.room = sum(place.room for place in places)
@@ -73,7 +74,7 @@ class Scope:
         """The k best of at least as many: scores (m, k) and rows (m, k), best first. See `Targets.find`."""
         first = self._first
         # another server may be far, and what whole vectors rank is chosen for the number of hits
-        if not isinstance(first, FaissIndex) or (how is not None and first.whole is not None):
+        if not isinstance(first, FaissIndex) or (how is not None and isinstance(first, WholeIndex)):
             return self._search(augmented, k, how)
         # what compares with some only gives scores that are taken as they are
         exact = not (how and self._walks)

@@ -14,16 +14,16 @@ from hubless.search.engines.base import How, Kind, VectorIndex
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.matches import Matches, MatchesCache
 from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
-from hubless.search.segments.rows import Rows
 from hubless.search.segments.scope import Place, Scope
 from hubless.search.segments.segment import NO_ROWS, Segment, SegmentView, payload_of
+from hubless.search.segments.segment_rows import SegmentRows
 from hubless.search.segments.stored import StoredSegments
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.payload import Masks, Payload
 
 
 @dataclass(frozen=True, eq=False)
-class Targets(Rows):
+class Targets(SegmentRows):
     """The targets of a collection, and a source of their vectors.
 
     The last of the `views` is that of the segment in memory. Never changed: `without` and `with_more` give others,
@@ -121,7 +121,7 @@ class Targets(Rows):
 
     @cached_property
     def known(self) -> MatchesCache:
-        """What recent filters matched."""
+        """The matches of recent filters."""
         return MatchesCache(self.bitmaps.room)
 
     def matches(self, filter: Masks) -> Matches:

@@ -1,4 +1,4 @@
-"""What is known of the rows that are left of some segments. A *place* is a row of all of them, with what is gone."""
+"""The rows that are left of some segments. A *place* is a row of all of them, with what is gone."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _SAMPLE = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SegmentRows:
     """n rows of d dimensions, 0 to n − 1: what is left in some `views` of segments, in their order."""
 
     views: tuple[SegmentView, ...]
