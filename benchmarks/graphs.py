@@ -24,7 +24,6 @@ from hubless.knn.augment import AugmentedVectors, Columns, centre, folded_querie
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.index_files import make_index
 from hubless.knn.tuning import agreement
-from hubless.progress import Silent
 from hubless.vectors.sources import as_source
 
 BANK, FITTED, LIST, DEGREE, CONSIDERED = 20_000, 2_000, 32, 64, 128
@@ -123,7 +122,7 @@ def measured(name, data, graph, sides):
             exact = -np.sort(-np.einsum("md,mkd->mk", asked, vectors.take(rows.ravel()).reshape(*rows.shape, -1)))
             start = thread_time()
             index = None  # the memory of the last one is free before the next one is built
-            index = make_index(kinds[kind], vectors, 0, Silent(), Columns(*2 * targets.shape[1:]))
+            index = make_index(kinds[kind], vectors, 0, Columns(*2 * targets.shape[1:]))
             add(f"{kind}, {label}", kind, index, asked, exact, thread_time() - start)
             if kind == "fastscan":
                 start = thread_time()

@@ -13,7 +13,6 @@ from hubless.knn import INDEXES, selected
 from hubless.knn.augment import AugmentedVectors, centre, pivot_of
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.index_files import make_index
-from hubless.progress import Silent
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.ranker import Question, Ranker
 from hubless.vectors.arrays import unit_rows
@@ -41,7 +40,7 @@ def made(request, problem):
     half = kind.precision == "float16"
     with openmp_threads(1):  # more would wait for one another where the machine is busy
         vectors, bounds = AugmentedVectors(targets, offsets, pivot, half), [0, 640, COUNT] if cut else [0, COUNT]
-        parts = [make_index(kind, vectors.rows(*each), 0, Silent()) for each in pairwise(bounds)]
+        parts = [make_index(kind, vectors.rows(*each), 0) for each in pairwise(bounds)]
     made = in_segments([FaissIndex(kind, part, DIM, kind.ladder(COUNT)[0], pivot) for part in parts], offsets)
     exact = problem.queries.astype(np.float64) @ made.vectors(np.arange(COUNT)).T - offsets
     return Ranker(made), exact

@@ -9,9 +9,9 @@ from hubless.knn.base import halving
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.hnsw import joined_by_distance
 from hubless.knn.index_files import make_index, read_index, write_index
-from hubless.progress import Silent
 from hubless.vectors.arrays import half_rows
-from hubless.vectors.sources import as_source, half_vectors
+from hubless.vectors.comparing import comparison
+from hubless.vectors.sources import ChangedVectors, as_source
 
 K = 10
 
@@ -27,11 +27,13 @@ def make(kind, problem, seed=0):
     offsets = centre((problem.targets @ problem.bank.T).max(axis=1))
     half = kind.precision == "float16"
     pivot = pivot_of(bank, targets, offsets) if kind.pivoted else None
-    vectors = AugmentedVectors(half_vectors(targets, "dot") if half else targets, offsets, pivot, half)
+    vectors = AugmentedVectors(
+        ChangedVectors(targets, comparison("dot").halved) if half else targets, offsets, pivot, half
+    )
     stored = half_rows(problem.targets, "targets") if half else problem.targets
     exact = problem.queries.astype(np.float64) @ stored.T - offsets
     queries = folded_queries(problem.queries, 1.0)
-    return make_index(kind, vectors, seed, Silent()), queries if pivot is None else pivoted(queries, pivot), exact
+    return make_index(kind, vectors, seed), queries if pivot is None else pivoted(queries, pivot), exact
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from hubless.knn.base import IndexType
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.index_files import make_index
 from hubless.knn.selected import search_rows, search_selected
-from hubless.progress import Silent
 from hubless.search.bitmap import Bitmap
 from hubless.vectors.sources import as_source
 
@@ -18,7 +17,10 @@ COUNT, DIM, QUERIES = 6000, 16, 20
 
 @dataclass
 class Watched:
-    """A kind of index that counts the queries that were compared with all rows, and those with selected ones."""
+    """A kind of index that counts the queries that were compared with all rows, and those with selected ones.
+
+    Its search with parameters finds rows 0 to 4 for every other query only.
+    """
 
     kind: IndexType
     queries: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
@@ -31,6 +33,14 @@ class Watched:
         self.queries[selector is None] += len(queries)
         return self.kind.exact(index, queries, k, selector)
 
+    def narrowed(self, how, selected, count):
+        return how
+
+    def search(self, index, queries, k, how, selector):
+        scores, rows = np.zeros((len(queries), k), np.float32), np.tile(np.arange(k), (len(queries), 1))
+        rows[1::2, -1] = -1
+        return scores, rows
+
 
 @pytest.fixture(scope="module")
 def rows():
@@ -42,7 +52,7 @@ def rows():
 def made(request, rows):
     kind = INDEXES[request.param]
     with openmp_threads(1):
-        return kind, make_index(kind, as_source(rows[:COUNT], "targets"), 0, Silent())
+        return kind, make_index(kind, as_source(rows[:COUNT], "targets"), 0)
 
 
 @pytest.mark.parametrize("together", [1, QUERIES])
@@ -68,14 +78,14 @@ def test_hits_score_as_in_a_sorted_list_of_the_selected(made, rows, share, k, to
 def test_selected_row_whose_product_leaves_float32_leaves_a_place_empty():
     vectors = np.zeros((3, DIM), np.float32)
     vectors[:, 0] = [1, -9, 2]
-    index = make_index(INDEXES["flat"], as_source(vectors, "targets"), 0, Silent())
+    index = make_index(INDEXES["flat"], as_source(vectors, "targets"), 0)
     _, found = search_rows(index, np.full((1, DIM), 1e38, np.float32), 3, np.arange(3))
     assert found.tolist() == [[2, 0, -1]]
 
 
 def test_matches_that_lie_far_are_found_and_the_detour_is_not_taken_a_third_time(rows):
     kind = INDEXES["flat"]
-    index = make_index(kind, as_source(rows[:COUNT], "targets"), 0, Silent())
+    index = make_index(kind, as_source(rows[:COUNT], "targets"), 0)
     query = rows[COUNT : COUNT + 1]
     scores = (query @ rows[:COUNT].T)[0]
     mask = np.zeros(COUNT, np.bool_)
@@ -85,3 +95,16 @@ def test_matches_that_lie_far_are_found_and_the_detour_is_not_taken_a_third_time
         found, _ = search_selected(watched, index, query, 10, selected)
         np.testing.assert_array_equal(found[0], np.sort(scores[mask])[::-1][:10])
         assert watched.queries == {True: min(turn, 2), False: turn}
+
+
+def test_only_queries_that_a_walk_finds_too_little_for_are_compared_with_all_selected(rows):
+    kind = INDEXES["flat"]
+    index = make_index(kind, as_source(rows[:COUNT], "targets"), 0)
+    queries = rows[COUNT:]
+    mask = np.arange(COUNT) % 2 == 0
+    selected, watched = Bitmap(mask), Watched(kind)
+    scores, found = search_selected(watched, index, queries, 5, selected, {"ef": 1})
+    assert (found[::2] == np.arange(5)).all()
+    assert mask[found[1::2]].all()
+    np.testing.assert_array_equal(scores[1::2], top_k((queries @ rows[:COUNT].T)[1::2, mask], 5)[0])
+    assert (watched.queries, selected.tried) == ({True: 0, False: QUERIES // 2}, 0)

@@ -1,5 +1,6 @@
 """Targets in several segments: what they answer is what they answer in one, and what plain NumPy says."""
 
+import weakref
 from dataclasses import dataclass
 
 import faiss
@@ -15,7 +16,7 @@ from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, Columns, folded_queries
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.index_files import make_index, training_sample
-from hubless.progress import Silent
+from hubless.search.canaries import stored_scores
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.segments.memory import NewTargets
 from hubless.search.segments.segment import NO_ROWS, Segment
@@ -44,7 +45,7 @@ def built(request, rows):
     targets, offsets, queries = rows
     vectors = AugmentedVectors(as_source(targets, "targets"), offsets, None, kind.precision == "float16")
     with openmp_threads(1):
-        one = make_index(kind, vectors, 0, Silent(), Columns(DIM, DIM))
+        one = make_index(kind, vectors, 0, Columns(DIM, DIM))
         trained = kind.new(COUNT, vectors.shape[1], training_sample([kind], vectors, COUNT, 0, Columns(DIM, DIM)))
         parts, start = [], 0
         for size in SIZES:
@@ -107,7 +108,7 @@ def test_search_by_the_index_finds_as_many_as_asked_with_their_scores_and_none_t
         assert mask[rows].all()
         assert all(len(set(line)) == k for line in rows.tolist())
         assert (np.diff(scores, axis=1) <= 0).all()
-        exact = one.first.index.scores(augmented, one.places(rows.ravel()).reshape(rows.shape))
+        exact = stored_scores(one, queries, rows)
         np.testing.assert_allclose(scores, exact, rtol=0, atol=1e-5)
 
 
@@ -163,7 +164,7 @@ def segment_of(plain, start, stop, *, built, bare_last=True):
     inside = stop - len(bare) if bare_last else stop
     vectors = AugmentedVectors(as_source(plain.vectors[start:inside], "targets"), plain.offsets[start:inside])
     return Segment(
-        index=FaissIndex(INDEXES["flat"], make_index(INDEXES["flat"], vectors, 0, Silent()), DIM, {}),
+        index=FaissIndex(INDEXES["flat"], make_index(INDEXES["flat"], vectors, 0), DIM, {}),
         offsets=plain.offsets[start:stop],
         ids=IdTable.of(pa.array(plain.ids[start:stop], pa.int64())),
         payload=Payload(payload_of(plain.ids[start:stop])),
@@ -272,6 +273,16 @@ class TestWritten:
             for start in range(0, len(plain.ids), 17):
                 np.testing.assert_array_equal(matches.page(start, 5), expected[expected >= start][:5])
             assert targets.room(matches) == plain.has_vector[expected].sum()
+
+    def test_targets_that_nobody_holds_are_gone_without_a_collector(self, written):
+        targets = written[0].without(np.array([0]))
+        targets.bitmaps.room = 2**20
+        targets.find(folded_queries(normal(1, DIM, 9), 1.0), 1, None, None)
+        assert targets.matches(parse_filter({"even": True}, SCHEMA)).count
+        assert targets.payload.take(targets.ids.rows(targets.ids.ids(np.arange(2))))
+        left = weakref.ref(targets)
+        del targets
+        assert left() is None
 
     def test_stamp_leads_back_to_its_row_or_to_the_next_that_is_left(self, written):
         targets, plain, every = written

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter, thread_time
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import faiss
 import numpy as np
 
 from hubless.builder.shards import most_in_a_shard, shard_sizes
 from hubless.builder.trial import TRIED_FROM, TriedKind, could_win, sampled, try_on_sample
-from hubless.errors import storage_errors
 from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES
 from hubless.knn.aims import AUTO, Aims, kinds_to_try
@@ -27,17 +26,17 @@ from hubless.knn.index_files import add_vectors, code_bytes, read_index, trainin
 from hubless.knn.training_sample import TrainingSample
 from hubless.knn.tuning import Setting, cheapest_setting, recall_curve
 from hubless.progress import Steps
+from hubless.search.canaries import stored_scores
 from hubless.search.engines.base import VectorIndex
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.engines.full import MOST_CANDIDATES, FullVectors, WholeVectors
+from hubless.search.engines.full import MOST_CANDIDATES, FullVectors, WholeIndex
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
-from hubless.store.bundle import INDEX, AimsRecord, EngineRecord, IndexRecord, SettingRecord, TriedRecord
-from hubless.store.durable import move, sync
+from hubless.store.bundle import AimsRecord, EngineRecord, IndexRecord, SettingRecord, TriedRecord
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.comparing import COSINE, comparison
-from hubless.vectors.sources import ChangedVectors, VectorSource, block_rows, half_vectors, in_memory, rows_of, sample
+from hubless.vectors.sources import ChangedVectors, VectorSource, in_memory, rows_of, sample
 
 GUIDING = 2000
 """So many bank queries guide others to lists."""
@@ -47,52 +46,6 @@ RACED, RACES = 100, 3
 
 SegmentFolder: TypeAlias = Callable[[int], Path]
 """Gives the folder of the segment of a number; it makes it."""
-
-
-def build_indexes(
-    kind: IndexType,
-    vectors: AugmentedVectors,
-    sizes: Sequence[int],
-    place: SegmentFolder | None,
-    sample: TrainingSample | None,
-    steps: Steps,
-) -> list[faiss.Index]:
-    """Write an index of each part of vectors (n, d') to a file of its own, and return them opened.
-
-    Without a place there is one part, whose index stays in memory.
-    """
-    start = 0
-    files = []
-    if sample is not None:
-        steps.step(f"training the {kind.label} index")
-    trained = kind.new(sizes[0], vectors.shape[1], sample)
-    advance = steps.step(f"building the {kind.label} index", vectors.shape[0])
-    for number, size in enumerate(sizes):
-        index = faiss.clone_index(trained) if len(sizes) > 1 else trained
-        add_vectors(index, vectors.rows(start, start + size), advance)
-        if sample is not None:
-            sample.guide(index)
-        if place is None:
-            return [index]
-        files.append(place(number) / _file_of(kind))
-        write_whole(index, files[-1])
-        del index  # its memory is free before the next one is filled
-        start += size
-    del trained
-    return [read_index(each) for each in files]
-
-
-def _file_of(kind: IndexType) -> str:
-    return f"{Path(INDEX).stem}.{kind.label}"
-
-
-def write_whole(index: faiss.Index, path: Path) -> None:
-    """Write an index to a file that appears as a whole."""
-    new = path.with_name(f"{path.name}.new")
-    write_index(index, new)
-    with storage_errors(path):
-        sync(new)
-        move(new, path)
 
 
 @dataclass(frozen=True)
@@ -146,7 +99,7 @@ class IndexResult:
             code_bytes=self.code_bytes,
             tried=[_tried_record(each) for each in self.tried],
             notes=self.notes,
-            candidates=index.whole.candidates if isinstance(index, FaissIndex) and index.whole else None,
+            candidates=index.candidates if isinstance(index, WholeIndex) else None,
             shard_targets=order.shard_targets if self.engine is None else None,
             engine=self.engine,
         )
@@ -175,20 +128,9 @@ class _Candidate:
         return self.trial.setting
 
 
-_Form: TypeAlias = tuple[Precision, bool]
-"""Precision of stored vectors, and whether offsets are folded in with a pivot."""
-
-
-def _form(kind: IndexType) -> _Form:
+def _form(kind: IndexType) -> tuple[Precision, bool]:
+    """Return how a kind stores vectors: their precision, and whether offsets are folded in with a pivot."""
     return kind.precision, kind.pivoted
-
-
-def _by_form(kinds: Sequence[IndexType]) -> dict[_Form, list[IndexType]]:
-    """Return the kinds that store vectors in each form."""
-    found: dict[_Form, list[IndexType]] = {}
-    for kind in kinds:
-        found.setdefault(_form(kind), []).append(kind)
-    return found
 
 
 def _products(source: VectorSource, matrix: F32 | None) -> VectorSource:
@@ -199,54 +141,40 @@ def _products(source: VectorSource, matrix: F32 | None) -> VectorSource:
 
 
 @dataclass(frozen=True)
-class _Folding:
-    """Targets of an order with their offsets folded in, in the form that each kind of index stores them."""
+class _Folded:
+    """Targets of an order in a form that some kinds of index store, and with their offsets folded in.
+
+    `sample` is what these kinds are trained on; None if none is.
+    """
 
     order: IndexOrder
-    bank: VectorSource
     directions: F32 | None
-    pivot: F32 | None
+    rows: VectorSource
+    vectors: AugmentedVectors
+    sample: TrainingSample | None
 
     @classmethod
-    def of(cls, order: IndexOrder, directions: F32 | None, *, moved: bool) -> Self:
-        """Return the targets of an order, reduced if there are directions. `moved` says that a kind wants a pivot."""
-        targets, bank = (_products(side, directions) for side in (order.targets, order.bank))
-        return cls(
-            order, bank, directions, pivot_of(bank, targets, order.offsets) if moved and order.offsets.any() else None
-        )
+    def of(cls, order: IndexOrder, directions: F32 | None, kinds: Sequence[IndexType], count: int) -> Self:
+        """Return the targets of an order in the form of some kinds of index, of `count` targets each."""
+        made = comparison(order.metric)
+        half = kinds[0].precision == "float16"
+        rows = ChangedVectors(order.targets, made.halved) if half else order.targets
+        reduced, bank = (_products(side, directions) for side in (rows, order.bank))
+        moved = kinds[0].pivoted and order.offsets.any()
+        pivot = pivot_of(bank, reduced, order.offsets) if moved else None
+        vectors = AugmentedVectors(reduced, order.offsets, pivot, half, made.lifted)
+        queries = pivoted(folded_queries(in_memory(sample(bank, GUIDING)), 1.0), pivot)
+        trained_on = training_sample(kinds, vectors, count, order.seed, vectors.columns, queries)
+        return cls(order, directions, rows, vectors, trained_on)
 
-    def stored(self, kind: IndexType) -> VectorSource:
-        """Return the targets (n, d) as a kind stores them."""
-        targets = self.order.targets
-        return half_vectors(targets, self.order.metric) if kind.precision == "float16" else targets
-
-    def vectors(self, kind: IndexType) -> AugmentedVectors:
-        """Return the vectors (n, d') of its index."""
-        rows = _products(self.stored(kind), self.directions)
-        half = kind.precision == "float16"
-        lifted = comparison(self.order.metric).lifted
-        return AugmentedVectors(rows, self.order.offsets, self.pivot if kind.pivoted else None, half, lifted)
-
-    def whole(self, kind: IndexType, start: int, stop: int) -> WholeVectors | None:
-        """Return the whole vectors of some rows, which rank the candidates of its index; None without directions."""
+    def index(self, kind: IndexType, made: faiss.Index, start: int) -> FaissIndex:
+        """Return an index of rows from one on, with the whole vectors of these if it has fewer dimensions."""
+        dim, pivot = self.rows.shape[1], self.vectors.pivot
         if self.directions is None:
-            return None
-        return WholeVectors(rows_of(self.stored(kind), start, stop), self.order.offsets[start:stop], self.directions)
-
-    def samples(self, kinds: Sequence[IndexType], count: int) -> dict[_Form, TrainingSample | None]:
-        """Return what kinds of index of `count` targets are trained on, by the form in which they store vectors."""
-        queries = folded_queries(in_memory(sample(self.bank, GUIDING)), 1.0)
-        found: dict[_Form, TrainingSample | None] = {}
-        for form, some in _by_form(kinds).items():
-            vectors = self.vectors(some[0])
-            asked = queries if vectors.pivot is None else pivoted(queries, vectors.pivot)
-            found[form] = training_sample(some, vectors, count, self.order.seed, vectors.columns, asked)
-        return found
-
-    def queries(self) -> F32:
-        """Return the queries (m, d') of the answers, as its index is asked."""
-        queries = self.order.answers.queries
-        return folded_queries(queries if self.directions is None else queries @ self.directions, 1.0)
+            return FaissIndex(kind, made, dim, {}, pivot)
+        stop = start + made.ntotal
+        rows, offsets = rows_of(self.rows, start, stop), self.order.offsets[start:stop]
+        return WholeIndex(kind, made, dim, {}, pivot, full=rows, offsets=offsets, directions=self.directions)
 
 
 def build_index(
@@ -259,11 +187,10 @@ def build_index(
     aims, (count, own) = order.aims, order.targets.shape
     dim = augmented_dim(own if directions is None else directions.shape[1])
     groups, notes = kinds_to_try(order.index, INDEXES, count, dim, aims)
-    folding = _Folding.of(order, directions, moved=any(kind.pivoted for group in groups for kind in group))
     tried: list[TriedKind] = []
     built: list[_Candidate] = []
     for kinds in groups:
-        trials, made = _candidates(kinds, folding, dim, place, steps)
+        trials, made = _candidates(kinds, order, directions, dim, place, steps)
         tried += trials
         built = _fastest_first([*built, *made], order)
         if place is not None:
@@ -284,28 +211,40 @@ def build_index(
 
 
 def _candidates(
-    kinds: Sequence[IndexType], folding: _Folding, dim: int, place: SegmentFolder | None, steps: Steps
+    kinds: Sequence[IndexType],
+    order: IndexOrder,
+    directions: F32 | None,
+    dim: int,
+    place: SegmentFolder | None,
+    steps: Steps,
 ) -> tuple[list[TriedKind], list[_Candidate]]:
     """Build the indexes of d' dimensions of some kinds, or of those that could win, as trials on a sample tell.
 
     Return all trials, and what was built.
     """
-    order = folding.order
     count = order.targets.shape[0]
     trials = list[TriedKind]()
     most = min(most_in_a_shard(kind, dim, order.shard_targets) for kind in kinds)
     sizes = [count] if place is None else shard_sizes(count, most)
-    samples = folding.samples(kinds, sizes[0])
+    forms: dict[tuple[Precision, bool], list[IndexType]] = {}
+    for kind in kinds:
+        forms.setdefault(_form(kind), []).append(kind)
+    folded = {form: _Folded.of(order, directions, some, sizes[0]) for form, some in forms.items()}
     if len(kinds) > 1 and count >= TRIED_FROM:
-        few = {form: sampled(folding.vectors(some[0])) for form, some in _by_form(kinds).items()}
-        queries = folding.queries()
+        few = {form: sampled(each.vectors) for form, each in folded.items()}
+        asked = order.answers.queries
+        queries = folded_queries(asked if directions is None else asked @ directions, 1.0)
         trials = [
-            try_on_sample(kind, few[_form(kind)], count, samples[_form(kind)], queries, order.aims, steps)
+            try_on_sample(kind, few[_form(kind)], count, folded[_form(kind)].sample, queries, order.aims, steps)
             for kind in kinds
         ]
         kinds = could_win(trials, order.aims.recall)
-    made = [_build(kind, folding, sizes, place, samples[_form(kind)], steps) for kind in kinds]
+    made = [_build(kind, folded[_form(kind)], sizes, place, steps) for kind in kinds]
     return [*trials, *(each.trial for each in made)], made
+
+
+def _file_of(kind: IndexType) -> str:
+    return f"{Path(bundle.INDEX).stem}.{kind.label}"
 
 
 def _remove(others: Sequence[_Candidate], place: SegmentFolder) -> None:
@@ -315,26 +254,28 @@ def _remove(others: Sequence[_Candidate], place: SegmentFolder) -> None:
 
 
 def _build(
-    kind: IndexType,
-    folding: _Folding,
-    sizes: Sequence[int],
-    place: SegmentFolder | None,
-    sample: TrainingSample | None,
-    steps: Steps,
+    kind: IndexType, folded: _Folded, sizes: Sequence[int], place: SegmentFolder | None, steps: Steps
 ) -> _Candidate:
     """Build an index of a kind over all targets, in memory or as files of shards, and tune its search."""
-    start = perf_counter()
-    vectors = folding.vectors(kind)
-    indexes = build_indexes(kind, vectors, sizes, place, sample, steps)
-    dim = folding.order.targets.shape[1]
-    ends = np.cumsum([index.ntotal for index in indexes]).tolist()
-    filled = [
-        FaissIndex(kind, index, dim, {}, vectors.pivot, folding.whole(kind, end - index.ntotal, end))
-        for index, end in zip(indexes, ends, strict=True)
-    ]
-    made, curve, setting = _tuned(filled, folding.order, steps)
-    trial = TriedKind(kind, vectors.shape[0], setting, perf_counter() - start, code_bytes(indexes[0]))
-    return _Candidate(made, curve, trial)
+    begun = perf_counter()
+    count, dim = folded.vectors.shape
+    if folded.sample is not None:
+        steps.step(f"training the {kind.label} index")
+    trained = kind.new(sizes[0], dim, folded.sample)
+    advance = steps.step(f"building the {kind.label} index", count)
+    filled = []
+    start = 0
+    for number, size in enumerate(sizes):
+        index = faiss.clone_index(trained)
+        add_vectors(index, folded.vectors.rows(start, start + size), advance, folded.sample)
+        if place is not None:
+            path = place(number) / _file_of(kind)
+            write_index(index, path)
+            index = read_index(path)  # the memory of the other is free before the next one is filled
+        filled.append(folded.index(kind, index, start))
+        start += size
+    made, curve, setting = _tuned(filled, folded.order, steps)
+    return _Candidate(made, curve, TriedKind(kind, count, setting, perf_counter() - begun, code_bytes(trained)))
 
 
 def _fastest_first(built: Sequence[_Candidate], order: IndexOrder) -> list[_Candidate]:
@@ -362,41 +303,29 @@ def _fastest_first(built: Sequence[_Candidate], order: IndexOrder) -> list[_Cand
 def _placed(index: FaissIndex, folder: Path | None) -> FaissIndex:
     """Return an index as it will be served: with its file, and that of its whole vectors, under their names."""
     if folder is not None:
-        (folder / _file_of(index.kind)).replace(folder / INDEX)
-    if (whole := index.whole) is None:
+        (folder / _file_of(index.kind)).replace(folder / bundle.INDEX)
+    if not isinstance(index, WholeIndex):
         return index
-    return replace(index, whole=replace(whole, full=kept_full(whole.full, index.kind.precision, folder)))
-
-
-def kept_full(rows: VectorSource, precision: Precision, folder: Path | None) -> FullVectors:
-    """Return whole vectors (n, d) as they will be served: mapped, from a folder, or in memory."""
-    if folder is None:
-        return FullVectors(in_memory(rows).astype(precision))
-    full = folder / bundle.FULL
-    with storage_errors(full), full.open("wb") as file:
-        header = {"descr": np.dtype(precision).str, "fortran_order": False, "shape": rows.shape}
-        np.lib.format.write_array_header_1_0(file, header)
-        for block in rows.blocks(block_rows(rows.shape[1])):
-            file.write(np.ascontiguousarray(block, precision).data)
-    return FullVectors.open(full)
+    path = None if folder is None else folder / bundle.FULL
+    return replace(index, full=FullVectors.kept(index.full, index.kind.precision, path))
 
 
 def _tuned(
     made: Sequence[FaissIndex], order: IndexOrder, steps: Steps
 ) -> tuple[Sequence[FaissIndex], list[Setting], Setting]:
-    steps.step(f"tuning the {made[0].kind.label} index")
-    queries = folded_queries(order.answers.queries, 1.0)
-    exact = _scores(made, queries, order.answers.rows)
+    kind = made[0].kind
+    steps.step(f"tuning the {kind.label} index")
+    answers = order.answers
+    exact = stored_scores(in_segments(made, order.offsets), answers.queries, answers.rows)
+    queries = folded_queries(answers.queries, 1.0)
+    ladder = kind.ladder(max(map(len, made)))
     while True:
-        curve = recall_curve(partial(_approximate, made), ladder(made), queries, exact, order.aims.recall)
+        curve = recall_curve(partial(_approximate, made), ladder, queries, exact, order.aims.recall)
         setting = cheapest_setting(curve, order.aims)
-        reached = setting.recall >= order.aims.recall
-        whole = made[0].whole
-        if reached or whole is None or whole.candidates >= MOST_CANDIDATES:
-            break
-        wider = 2 * whole.candidates
-        made = [replace(each, whole=each.whole and replace(each.whole, candidates=wider)) for each in made]
-    return [each.tuned(setting.parameters) for each in made], curve, setting
+        wider = [each.widened() for each in made if isinstance(each, WholeIndex)]
+        if setting.recall >= order.aims.recall or not wider or wider[0].candidates > MOST_CANDIDATES:
+            return [each.tuned(setting.parameters) for each in made], curve, setting
+        made = wider
 
 
 def _approximate(indexes: Sequence[FaissIndex], augmented: F32, k: int, how: SearchParameters) -> Found:
@@ -407,23 +336,6 @@ def _approximate(indexes: Sequence[FaissIndex], augmented: F32, k: int, how: Sea
         found.append((scores, np.where(rows < 0, rows, rows + start)))
         start += len(index)
     return merged(found, k)
-
-
-def _scores(indexes: Sequence[FaissIndex], augmented: F32, rows: I64) -> F32:
-    found = np.empty(rows.shape, np.float32)
-    start = 0
-    for index in indexes:
-        inside = (rows >= start) & (rows < start + len(index))
-        line, _ = np.nonzero(inside)
-        if len(line):
-            found[inside] = index.scores(augmented[line], rows[inside][:, np.newaxis] - start)[:, 0]
-        start += len(index)
-    return found
-
-
-def ladder(indexes: Sequence[FaissIndex]) -> list[dict[str, Any]]:
-    """Search parameters to try, from the cheapest to the most thorough. They are those of each index."""
-    return indexes[0].kind.ladder(max(map(len, indexes)))
 
 
 def _tried_record(trial: TriedKind) -> TriedRecord:

@@ -79,9 +79,7 @@ def try_on_sample(
     few = vectors.shape[0]
     steps.step(f"trying the {kind.label} index")
     made = kind.new(few, vectors.shape[1], sample)
-    add_vectors(made, vectors)
-    if sample is not None:
-        sample.guide(made)
+    add_vectors(made, vectors, sample=sample)
     index = FaissIndex(kind, made, vectors.targets.shape[1], {}, vectors.pivot)
     exact, _ = index.find(queries, TUNED_AT, None, None)
     ladder = kind.ladder(few)

@@ -93,7 +93,7 @@ def offsets_each(
     """Return the offsets (n,) of targets with these columns by each of some fits of one correction.
 
     Fits that took groups have `of_groups`; those that took a number of each target have `of_number`, the part of it.
-    Raises `InputError` if they took no such column.
+    Raises `InputError` if they took no number, or without groups if they took these.
     """
     if (groups := columns.of(FIT_BY)) is not None:
         return [fit.of_groups(targets, groups.values, advance) for fit in fits]

@@ -212,7 +212,7 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
     if base.metric != job.metric:
         raise InputError("metric", f"{base.metric}, {another}", job.metric)
     if not _has_dims(base, job):
-        raise InputError("dims", f"{base.stored_dim}, {another}", job.dims)
+        raise InputError("dims", f"{base.reduced or base.dim}, {another}", job.dims)
     _check_that_nothing_is_lost(base, job)
     return base
 
@@ -232,9 +232,9 @@ def _check_that_nothing_is_lost(base: Manifest, job: ReindexJob) -> None:
 
 def _has_dims(base: Manifest, job: ReindexJob) -> bool:
     """Return whether a collection stores vectors of so many dimensions as the job asks for."""
-    if job.keep_full:
-        return base.stored_dim == base.dim
-    return job.dims is None or (not base.keep_full and base.dims is not None and job.dims in (AUTO_DIMS, base.dims))
+    if base.reduced is None:
+        return job.keep_full or job.dims is None
+    return not job.keep_full and job.dims in (None, AUTO_DIMS, base.reduced)
 
 
 def _bank_paths(job: ReindexJob, folder: Path) -> dict[str, list[Path]]:

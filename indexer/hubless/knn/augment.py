@@ -75,8 +75,10 @@ def folded_queries(queries: F32, strength: float) -> F32:
     return augmented
 
 
-def pivoted(augmented: F32, pivot: F32) -> F32:
-    """Return [q − λv, λ, λ, 0 …], from augmented queries and the pivot (d,) of their targets."""
+def pivoted(augmented: F32, pivot: F32 | None) -> F32:
+    """Return [q − λv, λ, λ, 0 …], from augmented queries and the pivot (d,) of their targets, if these have one."""
+    if pivot is None:
+        return augmented
     dim = len(pivot)
     moved = augmented.copy()
     moved[:, :dim] -= augmented[:, dim, np.newaxis] * pivot

@@ -15,23 +15,17 @@ from hubless.knn.base import IndexType
 from hubless.knn.exhaustive import storage_of
 from hubless.knn.hnsw import joined_by_distance
 from hubless.knn.training_sample import TrainingSample
-from hubless.progress import Advance, Steps, no_progress
+from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource, block_rows, in_memory, sample
 
 
-def make_index(
-    kind: IndexType, vectors: VectorSource, seed: int, steps: Steps, columns: Columns | None = None
-) -> faiss.Index:
+def make_index(kind: IndexType, vectors: VectorSource, seed: int, columns: Columns | None = None) -> faiss.Index:
     """Return an index of vectors (n, d'), in their order. Equal inputs and seed: equal index."""
     count, dim = vectors.shape
     sample = training_sample([kind], vectors, count, seed, columns)
-    if sample is not None:
-        steps.step(f"training the {kind.name} index")
     index = kind.new(count, dim, sample)
-    add_vectors(index, vectors, steps.step(f"building the {kind.name} index", count))
-    if sample is not None:
-        sample.guide(index)
+    add_vectors(index, vectors, sample=sample)
     return index
 
 
@@ -48,14 +42,18 @@ def training_sample(
     return TrainingSample(in_memory(sample(vectors, rows, seed)), columns, seed, queries) if rows else None
 
 
-def add_vectors(index: faiss.Index, vectors: VectorSource, advance: Advance = no_progress) -> None:
-    """Add vectors (a, d') to a trained index, after those that it has."""
+def add_vectors(
+    index: faiss.Index, vectors: VectorSource, advance: Advance = no_progress, sample: TrainingSample | None = None
+) -> None:
+    """Add vectors (a, d') to a trained index, after those that it has. They are the last: the sample guides to them."""
     if index.ntotal == 0:
         _reserve(storage_of(index), vectors.shape[0])
     with joined_by_distance(index):
         for block in vectors.blocks(block_rows(vectors.shape[1])):
             index.add(block)
             advance(len(block))
+    if sample is not None:
+        sample.guide(index)
 
 
 def _reserve(storage: faiss.Index, count: int) -> None:

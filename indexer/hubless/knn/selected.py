@@ -1,4 +1,4 @@
-"""Exact search over selected rows, in the way that costs least."""
+"""Search over selected rows, in the way that costs least."""
 
 import math
 from typing import Protocol
@@ -6,7 +6,7 @@ from typing import Protocol
 import faiss
 import numpy as np
 
-from hubless.knn.base import Found, IndexType
+from hubless.knn.base import Found, IndexType, SearchParameters
 from hubless.knn.exhaustive import in_turn, rows_of_a_part
 from hubless.vectors.arrays import F32, I64, Flags
 
@@ -42,16 +42,33 @@ class Selected(Protocol):
         """Return for each of some rows whether it is selected."""
 
 
-def search_selected(kind: IndexType, index: faiss.Index, queries: F32, k: int, selected: Selected) -> Found:
-    """Return the exact k best selected rows for augmented queries (m, dim): scores (m, k) and rows (m, k)."""
+def search_selected(
+    kind: IndexType,
+    index: faiss.Index,
+    queries: F32,
+    k: int,
+    selected: Selected,
+    how: SearchParameters | None = None,
+) -> Found:
+    """Return the k best selected rows for augmented queries (m, dim): scores (m, k) and rows (m, k).
+
+    They are the exact ones, or with search parameters those that the index finds. A query that finds fewer than k in
+    some quicker way is compared with all selected rows.
+    """
+    if how is not None:
+        how = kind.narrowed(how, selected.count, selected.total)
     asked = math.ceil((SPARE * k + SPARE_AT_LEAST) * selected.total / selected.count)
-    if not _among_all(kind, len(queries), asked, selected):
+    if how is not None:
+        scores, rows = kind.search(index, queries, k, how, selected.selector)
+    elif _among_all(kind, len(queries), asked, selected):
+        scores, rows = _first(*kind.exact(index, queries, asked), k, selected)
+    else:
         return _search_narrowly(kind, index, queries, k, selected)
-    scores, rows = _first(*kind.exact(index, queries, asked), k, selected)
     missed = (rows < 0).any(axis=1)
-    selected.tried += len(queries)
-    if missed.any():
+    if how is None:
+        selected.tried += len(queries)
         selected.missed += int(np.count_nonzero(missed))
+    if missed.any():
         scores[missed], rows[missed] = _search_narrowly(kind, index, queries[missed], k, selected)
     return scores, rows
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from re import fullmatch
 from typing import Any
 
 import numpy as np
@@ -28,13 +27,10 @@ from hubless.errors import (
     storage_errors,
 )
 from hubless.knn import index_type
-from hubless.knn.augment import augmented_dim
 from hubless.knn.flat import FLAT_KIND
-from hubless.knn.index_files import read_index, structure
 from hubless.search.engines.base import VectorIndex
-from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.external import engine
-from hubless.search.engines.full import CANDIDATES, FullVectors, WholeVectors
+from hubless.search.engines.full import read_stored
 from hubless.search.parts import Parts, stored_cut
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
@@ -189,11 +185,13 @@ def _read_segment(
         if held is not None and len(held) != record.count:
             raise BundleDamaged(place / file, f"holds {len(held)} targets, the manifest says {record.count}")
     stamps = stored(bundle.STAMPS, 2, record.count)
+    vectors = record.count
     if bare is None:
-        bare = np.arange(record.count - record.bare, record.count)
+        vectors -= record.bare
+        bare = np.arange(vectors, record.count)
     return Segment(
         name=record.name,
-        index=_read_index(folder, manifest, record, dim, offsets, stored, payload),
+        index=_read_index(folder, manifest, record, vectors, dim, offsets, stored, payload),
         offsets=offsets,
         ids=ids,
         payload=payload,
@@ -221,6 +219,7 @@ def _read_index(
     folder: Path,
     manifest: bundle.Manifest,
     record: bundle.SegmentRecord,
+    vectors: int,
     dim: int,
     offsets: F32,
     stored: Callable[..., Any],
@@ -233,27 +232,7 @@ def _read_index(
         # after all files, as it takes long
         schema = None if payload is None else payload.schema
         return engine(outside.engine).open(manifest, record, schema)
-    path = place / bundle.INDEX
-    directions = stored(bundle.BASIS, manifest.dim, manifest.dims)
-    with bundle.reading(path):
-        kind = index_type(record.index)
-        index = read_index(path)
-    own = dim if directions is None else directions.shape[1]
-    if index.d != (wanted := augmented_dim(own)):
-        raise BundleDamaged(path, f"has vectors of {index.d} dimensions, and not of {wanted}")
-    if not fullmatch(kind.made, made := structure(index)):
-        raise BundleDamaged(path, f"is an index {made}, and not of the kind {kind.name}")
-    vectors = record.count - (
-        record.bare if f"{bundle.SEGMENTS}/{record.name}/{bundle.BARE}" not in manifest.files else 0
-    )
-    if index.ntotal != vectors:
-        raise BundleDamaged(path, f"holds {index.ntotal} targets, the manifest says {vectors}")
-    parameters = manifest.index.parameters if kind.known else {}
-    whole = None
-    if directions is not None:
-        full = FullVectors.open_checked(place / bundle.FULL, (vectors, manifest.dim), manifest.index.precision)
-        whole = WholeVectors(full, offsets, directions, manifest.index.candidates or CANDIDATES)
-    return FaissIndex(kind, index, dim, parameters, stored(bundle.PIVOT, own), whole)
+    return read_stored(place, manifest, record.index, vectors, dim, offsets, stored)
 
 
 def _read_gone(folder: Path, manifest: bundle.Manifest) -> list[I64]:

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hubless.corrections.roles import TARGET_ROLES
 from hubless.corrections.target_columns import TargetColumn, TargetColumns
 from hubless.errors import BundleDamaged, BundleError, StorageError, UnsupportedBundle, one_line, storage_errors
+from hubless.knn.flat import FLAT_KIND
 from hubless.measures.bank_record import BankRecord
 from hubless.store.copies import open_plain
 from hubless.store.durable import sync
@@ -145,6 +146,11 @@ class IndexRecord(_Record):
     """The most targets in a segment, if that was asked for."""
     engine: EngineRecord | None = None
     """Where the vectors are, if not in files; or null."""
+
+    @property
+    def is_flat(self) -> bool:
+        """True if it is the vectors and nothing more."""
+        return self.type == FLAT_KIND and self.candidates is None
 
     @property
     def external(self) -> bool:
@@ -450,14 +456,14 @@ class Manifest(_Record):
         }
 
     @property
-    def stored_dim(self) -> int:
-        """Dimensions of the stored vectors."""
-        return self.dim if self.dims is None or self.keep_full else self.dims
+    def reduced(self) -> int | None:
+        """Dimensions that all vectors are reduced to; None if they keep theirs, at least beside the index."""
+        return None if self.keep_full else self.dims
 
     @property
     def compared_dim(self) -> int:
         """Coordinates of the stored vectors as they are compared."""
-        return comparison(self.metric).width(self.stored_dim)
+        return comparison(self.metric).width(self.reduced or self.dim)
 
     @property
     def keep_full(self) -> bool:

@@ -267,11 +267,6 @@ def turned_vectors(source: VectorSource, metric: str, side: ComparedSide = OF_QU
     return ChangedVectors(source, lambda rows, *_: made.turned(rows, side)) if made.lifted else source
 
 
-def half_vectors(source: VectorSource, metric: str) -> VectorSource:
-    """Return a source of compared vectors rounded to float16, as some kinds of index store them."""
-    return ChangedVectors(source, comparison(metric).halved)
-
-
 def rows_of(source: VectorSource, start: int, stop: int) -> VectorSource:
     """Return the rows of a source from one number up to another."""
     if stop - start == source.shape[0]:

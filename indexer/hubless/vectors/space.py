@@ -91,9 +91,9 @@ class Space:
         """Return compared rows (m, d') of the other side as those of this one."""
         return comparison(self.metric).turned(rows, side)
 
-    def halved(self, rows: F32, name: str, numbers: int | I64 = 0) -> F32:
+    def halved(self, rows: F32, name: str) -> F32:
         """Return compared targets (m, d') rounded to float16, as some kinds of index store them."""
-        return comparison(self.metric).halved(rows, name, numbers)
+        return comparison(self.metric).halved(rows, name)
 
     def _reduced(self, rows: F32) -> F32:
         if self.directions is None or rows.shape[1] == self.stored_dim:

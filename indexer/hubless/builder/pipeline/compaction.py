@@ -35,7 +35,7 @@ def needs_training(parts: Parts) -> bool:
     trained = sum(len(view.segment) for view in built)
     gone = sum(len(view.gone) for view in built)
     wasted = min(WASTED * trained, MOST_TOLD) if manifest.index.external else WASTED * trained
-    flat = manifest.index.type == FLAT_KIND and not manifest.keep_full
+    flat = manifest.index.is_flat
     if gone > wasted and not (flat and len(built) == 1):  # that one is written anew by a flush
         return True
     behind = count - sum(map(len, built)) > BEHIND * count
@@ -59,7 +59,7 @@ def caught_up(before: Parts, trained: Parts, now: Parts) -> Parts | None:
     """
     if (now.manifest.fit, now.manifest.built) != (before.manifest.fit, before.manifest.built):
         return None
-    was = before.targets.stamped(np.concatenate(with_vector_first(before, np.arange(len(before.targets)))))
+    was = before.targets.stamped(np.concatenate(with_vector_first(before)))
     stamps = now.targets.stamped(np.arange(len(now.targets)))
     found = _places(stamps, was)
     seqs, ranks = stamps[:, found < 0]

@@ -16,7 +16,6 @@ from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, augmented_dim
 from hubless.knn.flat import FLAT_KIND
 from hubless.knn.index_files import make_index
-from hubless.progress import Silent
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import Segment, SegmentView
@@ -63,7 +62,7 @@ def _is_wasteful(view: SegmentView) -> bool:
 
 def _is_flat(view: SegmentView) -> bool:
     index = view.segment.index
-    return isinstance(index, FaissIndex) and index.whole is None and index.kind.name == FLAT_KIND
+    return isinstance(index, FaissIndex) and index.is_flat
 
 
 def one_segment(targets: Targets, views: Iterable[SegmentView]) -> Segment:
@@ -74,7 +73,7 @@ def one_segment(targets: Targets, views: Iterable[SegmentView]) -> Segment:
     vectors = AugmentedVectors(HeldVectors(part.vectors(rows), "targets"), offsets)
     kind = INDEXES[FLAT_KIND]
     return Segment(
-        index=FaissIndex(kind, make_index(kind, vectors, 0, Silent()), part.dim, {}),
+        index=FaissIndex(kind, make_index(kind, vectors, 0), part.dim, {}),
         offsets=offsets,
         ids=IdTable.of(part.ids.array),
         payload=None if part.payload is None else Payload(part.payload.table().unify_dictionaries().combine_chunks()),

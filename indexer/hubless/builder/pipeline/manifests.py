@@ -12,7 +12,7 @@ from typing import Any
 
 from hubless.corrections import registered
 from hubless.knn.flat import FLAT_KIND
-from hubless.search.engines.embedded import FaissIndex
+from hubless.search.engines.full import WholeIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import SegmentView
 from hubless.store import bundle
@@ -39,8 +39,8 @@ def new_manifest(space: Space, **known: Any) -> Manifest:
 def _dims(parts: Parts) -> int | None:
     """Return the dimensions of stored vectors, or of an index beside whole ones, if they are fewer than given."""
     index = parts.targets.first.index
-    if isinstance(index, FaissIndex) and index.whole is not None:
-        return int(index.whole.directions.shape[1])
+    if isinstance(index, WholeIndex):
+        return int(index.directions.shape[1])
     if parts.space.directions is not None:
         return parts.space.stored_dim
     return parts.manifest.dims if parts.manifest.keep_full else None  # asked for, and no vectors yet

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.builder.indexing import kept_full, write_whole
 from hubless.builder.shards import segment_name
 from hubless.corrections import QueryTime
 from hubless.search.engines.embedded import FaissIndex
@@ -33,13 +32,7 @@ def write_segment(folder: Path, segment: Segment) -> None:
         bundle.BARE: segment.bare if len(segment.bare) and len(index) == len(segment) else None,
     }
     if isinstance(index, FaissIndex):
-        arrays[bundle.PIVOT] = index.pivot
-        if not (folder / bundle.INDEX).exists():
-            write_whole(index.index, folder / bundle.INDEX)
-        if index.whole is not None:
-            arrays[bundle.BASIS] = index.whole.directions
-            if not (folder / bundle.FULL).exists():
-                kept_full(index.whole.full, index.kind.precision, folder)
+        index.write(folder)
     for name, array in arrays.items():
         if array is not None:
             write_array(folder / name, array)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import faiss
@@ -11,26 +12,25 @@ from numpy.typing import NDArray
 from hubless.knn.augment import pivoted
 from hubless.knn.base import Found, IndexType, SearchParameters
 from hubless.knn.exhaustive import is_shared, rows_of_a_part, search_all, storage_of
+from hubless.knn.flat import FLAT_KIND
+from hubless.knn.index_files import write_index
 from hubless.knn.selected import is_scanned, search_selected
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How
-from hubless.search.engines.full import WholeVectors
-from hubless.vectors.arrays import F32, I64
+from hubless.store.bundle import INDEX, PIVOT
+from hubless.vectors.arrays import F32
+from hubless.vectors.npy import write_array
 
 
 @dataclass(frozen=True, eq=False)
 class FaissIndex:
-    """Vectors in a Faiss index. `pivot` (d,) is what their offsets were folded in with; None for nothing.
-
-    With `whole` vectors beside it, the index finds candidates, which these rank.
-    """
+    """Vectors in a Faiss index. `pivot` (d,) is what their offsets were folded in with; None for nothing."""
 
     kind: IndexType
     index: faiss.Index
     dim: int
     defaults: Mapping[str, Any]
     pivot: F32 | None = None
-    whole: WholeVectors | None = None
     _shared: bool = field(init=False, repr=False)
     _storage: faiss.Index = field(init=False, repr=False)
 
@@ -48,55 +48,41 @@ class FaissIndex:
     def compares_all(self) -> bool:
         return True
 
+    @property
+    def is_flat(self) -> bool:
+        """Return True if it is the vectors and nothing more."""
+        return self.kind.name == FLAT_KIND
+
+    def write(self, folder: Path) -> None:
+        """Write what is not in the folder of a segment yet."""
+        if self.pivot is not None:
+            write_array(folder / PIVOT, self.pivot)
+        if not (folder / INDEX).exists():
+            write_index(self.index, folder / INDEX)
+
     def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         """Return scores and rows (m, k) of the best targets, of all or `only` some; rows are −1 where there are fewer.
 
         Where an index finds fewer than k, all are compared.
         """
-        if self.whole is None:
-            return self._find(augmented, k, how, only)
-        if how is None:
-            scores, rows = self.whole.best(augmented, k, only)
-        else:
-            wanted = min(self.whole.wanted(k), len(self) if only is None else only.count)
-            rows = np.sort(self._find(self.whole.reduced(augmented), wanted, how, only)[1], axis=1)
-            scores = self.whole.scores(augmented, rows)
-            best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            scores, rows = np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)
-        return scores, rows
-
-    def _find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
-        augmented = self._pivoted(augmented)
+        augmented = pivoted(augmented, self.pivot)
         if only is not None:
-            how = None if how is None else self.kind.narrowed(how, only.count, only.total)
-        if only is None and not self.kind.known:  # a kind without parameters compares with all
+            scores, rows = search_selected(self.kind, self.index, augmented, k, only, how)
+        elif not self.kind.known:  # a kind without parameters compares with all
             scores, rows = search_all(self._storage, augmented, k, None)
         elif how is None:
-            scores, rows = self._exact(augmented, k, only)
+            scores, rows = self.kind.exact(self.index, augmented, k)
         else:
-            selector = None if only is None else only.selector
-            scores, rows = self.kind.search(self.index, augmented, k, how, selector)
-            if rows.min(initial=0) < 0:
-                # a graph or a few lists can hold fewer than k of them: compare with all to find the rest
+            scores, rows = self.kind.search(self.index, augmented, k, how)
+            if rows.min(initial=0) < 0:  # a graph or a few lists can hold fewer than k
                 missed = (rows < 0).any(axis=1)
-                scores[missed], rows[missed] = self._exact(augmented[missed], k, only)
+                scores[missed], rows[missed] = self.kind.exact(self.index, augmented[missed], k)
         return scores, rows
 
     def approximate(self, augmented: F32, k: int, how: SearchParameters) -> Found:
-        if self.whole is not None:
-            return self.find(augmented, k, how, None)
-        return self.kind.search(self.index, self._pivoted(augmented), k, how)
-
-    def scores(self, augmented: F32, rows: I64) -> F32:
-        if self.whole is not None:
-            return self.whole.scores(augmented, rows)
-        stored = self.index.reconstruct_batch(rows.ravel()).reshape(*rows.shape, self.index.d)
-        found: F32 = np.einsum("md,mkd->mk", self._pivoted(augmented), stored)
-        return found
+        return self.kind.search(self.index, pivoted(augmented, self.pivot), k, how)
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
-        if self.whole is not None:
-            return self.whole.full.take(np.asarray(rows, np.int64))
         stored: F32 = self.index.reconstruct_batch(np.asarray(rows, np.int64))
         return np.ascontiguousarray(stored[:, : self.dim])
 
@@ -111,11 +97,3 @@ class FaissIndex:
 
     def walks(self, only: Bitmap | None) -> bool:
         return only is None or self.kind.narrowed(self.defaults, only.count, only.total) is not None
-
-    def _pivoted(self, augmented: F32) -> F32:
-        return augmented if self.pivot is None else pivoted(augmented, self.pivot)
-
-    def _exact(self, augmented: F32, k: int, only: Bitmap | None) -> Found:
-        if only is None:
-            return self.kind.exact(self.index, augmented, k)
-        return search_selected(self.kind, self.index, augmented, k, only)

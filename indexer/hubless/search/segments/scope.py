@@ -19,6 +19,7 @@ from hubless.knn.exhaustive import in_turn
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How, VectorIndex
 from hubless.search.engines.embedded import FaissIndex
+from hubless.search.engines.full import WholeIndex
 from hubless.search.segments.segment_rows import SegmentRows
 from hubless.vectors.arrays import F32, F64, I64, Flags
 
@@ -73,7 +74,7 @@ class Scope:
         """The k best of at least as many: scores (m, k) and rows (m, k), best first. See `Targets.find`."""
         first = self._first
         # another server may be far, and what whole vectors rank is chosen for the number of hits
-        if not isinstance(first, FaissIndex) or (how is not None and first.whole is not None):
+        if not isinstance(first, FaissIndex) or (how is not None and isinstance(first, WholeIndex)):
             return self._search(augmented, k, how)
         # what compares with some only gives scores that are taken as they are
         exact = not (how and self._walks)

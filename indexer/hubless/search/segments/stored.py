@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import faiss
 import numpy as np
 
 from hubless.kernels.forks import cached_property
@@ -45,5 +44,5 @@ class StoredSegments:
 
 def _is_small(segment: Segment) -> bool:
     index = segment.index
-    flat = isinstance(index, FaissIndex) and index.whole is None and isinstance(index.index, faiss.IndexFlat)
+    flat = isinstance(index, FaissIndex) and index.is_flat
     return flat and segment.stamps is not None and len(segment) <= MOST_SMALL
