@@ -13,6 +13,9 @@ from hubless.corrections.grouped import GroupedVectors
 from hubless.corrections.roles import FIT_BY
 from hubless.corrections.supported import asked_by
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
+from hubless.errors import InputError
+from hubless.measures.labelled_pairs import calibrating_rows
+from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.measures.repeats import with_copies
 from hubless.vectors.arrays import I64
 from hubless.vectors.files import Items
@@ -67,3 +70,18 @@ class BankTable:
         if (groups := self.columns.of(FIT_BY)) is not None:
             bank = GroupedVectors(in_memory(bank), bank.name, groups.values)
         return with_copies(bank, self.counts)
+
+
+def labels_of(
+    relevant: Labels | None, asked: Items | None, targets: KnownItems, count: int = 0, *, unknown_ids: bool = False
+) -> list[I64 | None] | None:
+    """Return the rows of the right targets of each bank query; None without labels.
+
+    Those of the queries that were `asked` come last of `count`. `unknown_ids` of targets that are gone are left out.
+    """
+    if relevant is None:
+        return None
+    if asked is None:
+        raise InputError("relevant", "none without the queries whose right targets it has", "some")
+    rows = calibrating_rows(relevant, targets, known_queries(asked), unknown_ids=unknown_ids)
+    return [None] * (count - len(rows)) + rows

@@ -2,46 +2,23 @@
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 from hubless.builder.executors import SHARED
-from hubless.builder.inputs.bases import fit_space
-from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.inputs.codes import warn_of_codes
 from hubless.builder.inputs.file_records import files_record
-from hubless.builder.recipe import Recipe
 from hubless.errors import InputError
 from hubless.kernels import sharding
 from hubless.store.bundle import InputRecord
 from hubless.vectors.arrays import F32
 from hubless.vectors.bad_rows import with_count
-from hubless.vectors.comparing import OF_TARGETS, ComparedSide, Metric, comparison, side_of
+from hubless.vectors.comparing import OF_TARGETS, ComparedSide, comparison
 from hubless.vectors.sources import ArrayVectors, HeldVectors, SharedVectors, VectorSource, block_rows
 from hubless.vectors.space import Space
-
-
-def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None) -> BuildVectors:
-    """Read all vectors, each input once. Temporary files go to the disk of `folder`."""
-    space = fit_space(recipe, given.targets, given.bank.queries, given.target_bank)
-    read: dict[str, Any] = {}
-    records: dict[str, InputRecord] = {}
-    sources = {**vars(given), "query_bank": given.bank.queries}
-    for name in ("targets", "query_bank", "target_bank", "live_queries", "clicked"):
-        if (source := sources[name]) is not None:
-            # a bank is kept in the state of most corrections, so there is memory for it
-            held = name == "query_bank"
-            files = given.files.get(name)
-            read[name], records[name] = read_source(source, space, side_of(name), folder, held=held, files=files)
-    if not given.bank_given:
-        records.pop("query_bank")
-    records.pop("clicked", None)  # of clicks, which have a record of their own, or of the bank
-    bank = replace(given.bank, queries=read.pop("query_bank"))
-    return replace(given, **read, bank=bank, space=space, records={**records, **given.records})
 
 
 def read_source(
@@ -53,11 +30,18 @@ def read_source(
     held: bool,
     files: Sequence[Path] | None = None,
 ) -> tuple[VectorSource, InputRecord]:
-    """Read one source as `read_vectors` does: its rows as they are compared, and its record."""
+    """Read one source once: return its rows as they are compared, and its record. Temporary files go to `folder`."""
     count, dim = source.shape
     read = space.compared(source, side)
     digest = hashlib.sha256()
-    rows = (each for _, each in _checked(source, space, digest.update if files is None else None, side))
+
+    def compared() -> Iterator[F32]:
+        for given, rows in checked_blocks(source, space, side):
+            if files is None:
+                digest.update(given.data)
+            yield rows
+
+    rows = compared()
     made = comparison(space.metric)
     few = count <= block_rows(dim)
     if _is_at_hand(source) and not few and not space.check(dim, source.name):
@@ -79,26 +63,16 @@ def _is_at_hand(source: VectorSource) -> bool:
     return isinstance(source, ArrayVectors) and source.in_memory and not sharding.current()
 
 
-def checked_blocks(source: VectorSource, metric: Metric) -> Iterator[F32]:
-    """Yield the rows of a source as given, block by block, once they are checked under a metric.
+def checked_blocks(source: VectorSource, space: Space, side: ComparedSide = OF_TARGETS) -> Iterator[tuple[F32, F32]]:
+    """Yield the rows of a source as given and as they are compared in a space, block by block.
 
     An error about a row says how many are like it.
     """
-    space = Space(metric, source.shape[1])
-    yield from (given for given, _ in _checked(source, space, None))
-
-
-def _checked(
-    source: VectorSource, space: Space, told: Callable[[memoryview], object] | None, side: ComparedSide = OF_TARGETS
-) -> Iterator[tuple[F32, F32]]:
-    """Yield all rows as given, and as they are compared."""
     start = 0
     try:
         for block in source.blocks(block_rows(source.shape[1])):
             if not start and not isinstance(source, HeldVectors):
                 warn_of_codes(block, source.name)
-            if told is not None:
-                told(block.data)
             yield block, space.compared_rows(block, source.name, start, side)
             start += len(block)
     except InputError as error:
