@@ -321,7 +321,7 @@ def _payload_rows(payload: Dataset, columns: list[str]) -> Iterator[bytes]:
 
 
 def _payload_of(payload: Dataset, names: Sequence[str], rows: I64) -> pa.Table:
-    return held_payload(open_dataset(payload_rows(payload, names, rows)), list(names), rows).table()
+    return held_payload(open_dataset(payload_rows(payload, names, rows)), names, rows).table()
 
 
 def _joined(parts: Sequence[pa.Table], files: Sequence[SourceFile]) -> pa.Table:

@@ -7,16 +7,17 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs.given_columns import HasColumn, bank_columns
+from hubless.builder.inputs.given_columns import bank_columns
 from hubless.corrections.banks.counts import counts_of
 from hubless.corrections.grouped import GroupedVectors
 from hubless.corrections.roles import FIT_BY
 from hubless.corrections.supported import asked_by
-from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
 from hubless.errors import InputError
 from hubless.measures.labelled_pairs import calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.measures.repeats import with_copies
+from hubless.store.bundle import Played
 from hubless.vectors.arrays import I64
 from hubless.vectors.files import Items
 from hubless.vectors.sources import StackedVectors, VectorSource, in_memory
@@ -41,7 +42,7 @@ class BankTable:
     relevant: Sequence[I64 | None] | None = None
 
     @classmethod
-    def of(cls, items: Items, roles: Mapping[str, HasColumn], name: str = "the query bank") -> Self:
+    def of(cls, items: Items, roles: Mapping[str, Played | TargetColumn], name: str = "the query bank") -> Self:
         """Return the queries of a file, with columns that play roles, whose errors call the bank by `name`."""
         count = items.vectors.shape[0]
         return cls(items.vectors, counts_of(items), [None] * count, bank_columns(items, roles, name), items.ids)

@@ -1,6 +1,6 @@
 """The inputs of a build as users give them, opened and checked against each other."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -71,7 +71,7 @@ class Inputs:
         """Return stamps of all files, without a sample of live queries: the service goes on writing it."""
         written = ("query_bank", "clicks")
         return InputStamps(
-            **{name: at for name, at in self._paths.items() if name not in written or not holds_sample(at)}
+            {name: at for name, at in self._paths.items() if name not in written or not holds_sample(at)}
         )
 
     @property
@@ -111,13 +111,12 @@ class Inputs:
             columns = columns[left]
             relevant = relevant and [_among(left, relevant[row]) for row in rows["query_bank"]]
             clicks = clicks and clicks.left(rows["clicked"], left)
-        files = {name: each.files for name, each in given.items() if each.files}
+        records = self._records(given, columns)
         items = given.pop("targets")
         queries = given.pop("query_bank", None)
         if queries is None:  # some of the targets choose and check the index
             queries = Items(HeldVectors(in_memory(sample(items.vectors, MOST_STANDING_IN)), QUERY_BANK))
         bank = replace(BankTable.of(queries, columns.by_role), relevant=relevant)
-        records = self._records(columns)
 
         def read(folder: Path | None) -> tuple[BuildVectors, TargetTable]:
             # first, so that mistakes in it are found before the long work
@@ -130,7 +129,6 @@ class Inputs:
                 folder,
                 others={name: each.vectors for name, each in given.items()},
                 records=records,
-                files=files,
                 bank_given=self.query_bank is not None,
                 clients=clients,
                 clicks=clicks,
@@ -165,14 +163,17 @@ class Inputs:
             check_dim(encoder.dim, dim, "encoder", targets.name)
         return encoder
 
-    def _records(self, columns: TargetColumns) -> dict[str, InputRecord]:
-        """Return the records of files with something else than vectors."""
-        named = {"payload", "encoder", "relevant"}
-        named |= {name for name, column in columns.by_role.items() if column.column is None}
-        named |= set() if column_of_ids(self.ids) else {"ids"}
+    def _records(self, given: Mapping[str, Items], columns: TargetColumns) -> dict[str, InputRecord]:
+        """Return the records of all files, those of vectors first."""
+        apart = [name for name, column in columns.by_role.items() if column.column is None]
+        named = {"payload", "encoder", "relevant", *apart}
+        if not column_of_ids(self.ids):
+            named.add("ids")
         if Path(self._paths.get("clicks", "")).is_file():  # not a folder that a service writes
             named.add("clicks")
-        return {name: files_record(files_at(split_member(at)[0])) for name, at in self._paths.items() if name in named}
+        files: dict[str, Sequence[Path]] = {name: each.files for name, each in given.items() if each.files}
+        files |= {name: files_at(split_member(at)[0]) for name, at in self._paths.items() if name in named}
+        return {name: files_record(some) for name, some in files.items()}
 
 
 def _among(kept: I64, rows: I64 | None) -> I64 | None:

@@ -1,6 +1,6 @@
 """What a fit takes, read in one way: a table of targets, one of bank queries, and a few other sources."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -71,14 +71,13 @@ def read_vectors(
     *,
     others: Mapping[str, VectorSource],
     records: Mapping[str, InputRecord],
-    files: Mapping[str, Sequence[Path]],
     bank_given: bool = True,
     **more: Any,
 ) -> BuildVectors:
     """Read targets with these columns, a bank and `others`, such as live queries, each once, and record what is read.
 
-    In a given `space` the targets are compared already. Temporary files go to the disk of `folder`. `files` are those
-    that the vectors come from, `records` those of what was read before; `more` are other fields.
+    In a given `space` the targets are compared already. Temporary files go to the disk of `folder`. `records`
+    are those of files, and of what was read before; `more` are other fields.
     Raises `InputError` naming what is wrong, and its kinds DimensionMismatch, NotFinite, ZeroVector.
     """
     check_shared(columns, bank.columns)
@@ -91,7 +90,9 @@ def read_vectors(
         given = space.of_compared if name == "query_bank" and bank.compared else space
         # a bank is kept in the state of most corrections, so there is memory for it
         held = name in ("query_bank", "clicked")
-        sources[name], found[name] = read_source(source, given, side_of(name), folder, held=held, files=files.get(name))
+        sources[name], found[name] = read_source(
+            source, given, side_of(name), folder, held=held, hashed=name not in records
+        )
     if not bank_given:
         del found["query_bank"]
     found.pop("clicked", None)  # of clicks, which have a record of their own, or of the bank

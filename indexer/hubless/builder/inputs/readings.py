@@ -2,7 +2,7 @@
 
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from hubless.builder.executors import SHARED
 from hubless.builder.inputs.codes import warn_of_codes
-from hubless.builder.inputs.file_records import files_record
 from hubless.errors import InputError
 from hubless.kernels import sharding
 from hubless.store.bundle import InputRecord
@@ -28,39 +27,36 @@ def read_source(
     folder: Path | None,
     *,
     held: bool,
-    files: Sequence[Path] | None = None,
+    hashed: bool,
 ) -> tuple[VectorSource, InputRecord]:
-    """Read one source once: return its rows as they are compared, and its record. Temporary files go to `folder`."""
+    """Read one source once: return its rows as they are compared, and its record, with the hash of all if `hashed`.
+
+    Temporary files go to the disk of `folder`.
+    """
     count, dim = source.shape
     read = space.compared(source, side)
     digest = hashlib.sha256()
 
     def compared() -> Iterator[F32]:
         for given, rows in checked_blocks(source, space, side):
-            if files is None:
+            if hashed:
                 digest.update(given.data)
             yield rows
 
     rows = compared()
     made = comparison(space.metric)
-    few = count <= block_rows(dim)
-    if _is_at_hand(source) and not few and not space.check(dim, source.name):
+    few, alone = count <= block_rows(dim), not sharding.current()
+    at_hand = isinstance(source, ArrayVectors) and source.in_memory and alone
+    if at_hand and not few and not space.check(dim, source.name):
         for _ in rows:
             pass
         if made.takes_zero and not made.lifted:  # they are as they were
             read = source
-    elif (held or few) and not sharding.current():
+    elif (held or few) and alone:
         read = HeldVectors(np.concatenate(list(rows)), source.name)
     else:
         read = in_file(rows, read.shape, folder, source.name)
-    if files is not None:
-        return read, files_record(files)
     return read, InputRecord(name=source.name, size=4 * count * dim, sha256=digest.hexdigest())
-
-
-def _is_at_hand(source: VectorSource) -> bool:
-    """Return True if the rows are in memory, for all that read them."""
-    return isinstance(source, ArrayVectors) and source.in_memory and not sharding.current()
 
 
 def checked_blocks(source: VectorSource, space: Space, side: ComparedSide = OF_TARGETS) -> Iterator[tuple[F32, F32]]:

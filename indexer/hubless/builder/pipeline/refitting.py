@@ -68,7 +68,6 @@ def refit_vectors(
         folder,
         space,
         others=others,
-        files={},
         records=records,
         clicks=known,
         # the calibration stays with the correction
