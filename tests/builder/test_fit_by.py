@@ -138,15 +138,6 @@ class TestRefit:
         with pytest.raises(InputError, match=r"payload of the query bank: expected a column tenant, .* got no columns"):
             refit(tmp_path, "c", BANK)
 
-    def test_queries_are_added_to_those_that_are_there(self, tmp_path):
-        build(tmp_path)
-        others = normal(60, 12, seed=3)
-        refit(tmp_path, "c", asked(others, np.full(60, "7")), append=True)
-        offsets = hubless.open(tmp_path, "c").offsets
-        rows = TENANTS == "7"
-        np.testing.assert_allclose(offsets[rows], hubless.offsets(TARGETS[rows], others, metric="dot"), atol=2e-5)
-        np.testing.assert_allclose(offsets[~rows], expected()[~rows], atol=2e-5)
-
     def test_one_fit_comes_back_and_groups_later(self, tmp_path):
         build(tmp_path)
         assert refit(tmp_path, "c", BANK, fit_by="").fit_by is None
@@ -156,15 +147,6 @@ class TestRefit:
             refit(tmp_path, "c", fit_by="tenant")
         refit(tmp_path, "c", asked(), fit_by="tenant")
         np.testing.assert_allclose(hubless.open(tmp_path, "c").offsets, expected(), atol=2e-5)
-
-    def test_bank_with_copies_can_be_added_to(self, tmp_path):
-        twice = np.concatenate([BANK, BANK[:50]])
-        hubless.build(tmp_path, "c", TARGETS, twice, metric="dot")
-        others = normal(60, 12, seed=3)
-        refit(tmp_path, "c", others, append=True)
-        every = np.concatenate([BANK, others])
-        offsets = hubless.offsets(TARGETS, every, metric="dot")
-        np.testing.assert_allclose(hubless.open(tmp_path, "c").offsets, offsets, atol=2e-5)
 
     def test_free_payload_names_groups_too(self, tmp_path):
         create(tmp_path, "c", dim=12, metric="dot", id_type="int64")

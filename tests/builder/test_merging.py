@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from support import small, writing
 from support.writing import NAME, point
@@ -24,21 +23,6 @@ def write(client, *seeds):
 def answers(catalog, **options):
     found = hubless.open(catalog, NAME, **options)
     return found.query(small.query_bank(), 10)
-
-
-def test_merged_version_answers_as_what_it_was_merged_from(catalog):
-    with writing.writable(catalog) as client:
-        write(client, 1, 2, 3)
-        client.post("/points/delete", json={"ids": ["target-8", "new-2"]})
-    before, opened = answers(catalog), hubless.open(catalog, NAME)
-    made = hubless.merge(catalog, NAME)
-    assert (made.log_seq, made.count) == (4, small.COUNT + 1)
-    after = answers(catalog, version=made.version)
-    assert after.ids == before.ids
-    np.testing.assert_allclose(after.scores, before.scores, atol=1e-5)
-    merged = hubless.open(catalog, NAME)
-    assert merged.payload([merged.row("new-3")]) == opened.payload([opened.row("new-3")])
-    assert (merged.parts.added, merged.parts.removed, merged.seq) == (0, 0, 4)
 
 
 JOBS = {

@@ -82,14 +82,6 @@ def test_index_takes_an_array_and_a_column_brings_offsets_of_later_targets():
     np.testing.assert_array_equal(array.query(PROBLEM.queries, 10).rows, ranked_by_hand(OWN))
 
 
-def test_later_target_of_a_collection_from_a_file_counts_as_the_median_and_the_manifest_says_so(tmp_path):
-    made = build(tmp_path, offsets=OWN)
-    assert "count as the median" in " ".join(made.notes)
-    index = opened(tmp_path)
-    index.add(PROBLEM.targets[:1], ids=["new"])
-    assert index.offsets[-1] == pytest.approx(np.median(OWN) - OWN.mean(), abs=1e-6)
-
-
 def test_offsets_of_another_unit_are_warned_of(tmp_path, caplog):
     made = build(tmp_path, offsets=OWN, metric="cosine")
     assert np.ptp(OWN) > 2

@@ -214,17 +214,6 @@ def test_collection_that_began_empty_gets_another_index_once_it_is_large(tmp_pat
     hubless.open(tmp_path, shards.NAME).check_canaries()
 
 
-def test_collection_that_is_saved_elsewhere_stands_on_its_own(catalog):
-    save(catalog, add=20, remove=[3])
-    answered = hubless.open(catalog, shards.NAME)
-    made = hubless.open(catalog, shards.NAME).save(catalog, "other")
-    shutil.rmtree(catalog / shards.NAME)
-    opened = hubless.open(catalog, "other")
-    opened.check_canaries()
-    same_answers(answered, opened)
-    assert (made.count, sizes(made), made.grown) == (shards.COUNT + 19, [1000, 1000, 919], 0)
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "SHARD_LEAST", 8)
@@ -233,17 +222,6 @@ def folder(tmp_path, monkeypatch):
 
 
 class TestJob:
-    def test_few_changed_files_make_one_segment(self, folder):
-        assert sizes(jobs.run(folder).manifest) == [16, 16, 16, 12]
-        before = files_of(folder / "catalog", jobs.NAME)
-        jobs.write_targets(folder / "items" / "c.parquet", jobs.names(60, 66))
-        grown = jobs.run(folder).manifest
-        assert (grown.job.built, sizes(grown), grown.grown) == ("grown", [16, 16, 16, 12, 6], 6)
-        after = files_of(folder / "catalog", jobs.NAME)
-        assert before.items() <= after.items()
-        assert {name.split("/")[1] for name in after.keys() - before.keys()} == {grown.segments[-1].name}
-        assert jobs.stored(folder).keys() == set(jobs.names(0, 66))
-
     def test_other_size_of_a_shard_trains_the_index_anew(self, folder):
         jobs.run(folder)
         jobs.write_targets(folder / "items" / "c.parquet", jobs.names(60, 66))

@@ -112,27 +112,6 @@ def test_new_changed_and_gone_targets_are_taken_over_and_get_their_offsets_from_
     assert opened.payload([opened.row("item-71")]) == [{"title": None}]
 
 
-def test_writes_are_folded_in_and_unchanged_files_do_not_undo_them(built):
-    with writing.writable(built / "catalog") as client:
-        points = [writing.point("item-1", 7, title="other"), writing.point("by-hand", 8)]
-        assert client.put("/points", json={"points": points}).status_code == 200
-        assert client.post("/points/delete", json={"ids": ["item-2"]}).status_code == 200
-    write_targets(built / "items" / "c.parquet", ["item-80"])
-    done = run(built)
-    assert (done.manifest.log_seq, done.manifest.job.written) == (2, 2)
-    assert (done.manifest.count, done.manifest.frozen) == (61, 3)
-    found = stored(built)
-    assert "item-2" not in found
-    rng = np.random.default_rng(7).normal(size=small.DIM).round(4).astype(np.float32)
-    np.testing.assert_allclose(found["item-1"], unit(rng), atol=1e-6)
-    assert {"by-hand", "item-80"} <= found.keys()
-    assert run(built).manifest is None
-    # a full run begins with the collection too, not with the files alone
-    again = run(built, full=True)
-    assert (again.manifest.job.offsets, again.manifest.frozen) == ("fitted", 0)
-    assert stored(built).keys() == found.keys()
-
-
 def test_target_without_a_vector_stays_without_one(built):
     with writing.writable(built / "catalog") as client:
         points = [{"id": "bare", "payload": {"title": "bare"}}]
@@ -163,17 +142,6 @@ def test_writes_after_the_run_began_stay_in_the_log_and_are_served(built):
         log.close()
         assert run(built).cut == 2
     assert {"first", "second"} <= stored(built).keys()
-
-
-def test_merge_between_two_runs_keeps_what_the_job_knows_of_its_files(built):
-    with writing.writable(built / "catalog") as client:
-        client.put("/points", json={"points": [writing.point("by-hand", 8)]})
-    merged = hubless.merge(built / "catalog", NAME)
-    assert (merged.frozen, merged.grown) == (1, 1)
-    assert merged.job is not None
-    assert run(built).manifest is None
-    write_targets(built / "items" / "b.parquet", names(40, 59), title=[f"title {row}" for row in range(40, 59)])
-    assert run(built).manifest.count == 60
 
 
 def test_large_share_of_frozen_offsets_asks_for_a_new_fit(built):

@@ -6,7 +6,6 @@ import httpx
 import pytest
 from support import small, writing
 from support.contract import code_of
-from support.server_process import served
 from support.serving import serving_catalog
 from support.until import until
 from support.writing import NAME, model, point, put_points, scrolled
@@ -28,27 +27,6 @@ def write_again_and_again(client, count=40):
     client.post("/points/delete", json={"ids": ["a-3", "target-9"]}).raise_for_status()
     stored = {*small.IDS, *(f"a-{number % 25}" for number in range(count))}
     return stored.union(f"b-{number * 7 % 25}" for number in range(count)) - {"a-3", "target-9"}
-
-
-def clients_of(server, count, stack):
-    """Clients of one connection each: new connections fall to any worker."""
-    address = f"{server.url}/v1/collections/{NAME}"
-    return [stack.enter_context(httpx.Client(base_url=address, timeout=60)) for _ in range(count)]
-
-
-@pytest.mark.slow  # the simulation scrolls over workers in every run
-def test_scroll_over_workers_and_a_restart_gives_each_target_once(tmp_path):
-    workers = 2
-    writing.build(tmp_path)
-    with served(tmp_path, workers=workers) as server, ExitStack() as stack:
-        server.wait_until_all_have_loaded(NAME, workers)
-        clients = clients_of(server, 6, stack)
-        for turn in range(2):
-            stored = write_again_and_again(clients[turn])
-            assert ids(scrolled(*clients, limit=3)) == sorted(stored)
-        halfway = clients[0].post("/scroll", json={"limit": 45}).json()
-    with served(tmp_path, workers=workers) as server, ExitStack() as stack:
-        assert ids(scrolled(*clients_of(server, 6, stack), page=halfway, limit=3)) == sorted(stored)
 
 
 def test_scroll_goes_on_after_another_version_was_served_for_a_while(tmp_path):

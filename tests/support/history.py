@@ -79,6 +79,16 @@ def vector(key):
     return np.random.default_rng(zlib.crc32(key.encode())).normal(size=4).round(3).tolist()
 
 
+def number(text):
+    """A number that follows from a text: an offset of one's own, or a prior."""
+    return 0.1 + zlib.crc32(text.encode()) % 100 / 100
+
+
+def payload_of(title):
+    """The payload of a point: all of it follows from its title. The tenant is one of three."""
+    return {"title": title, "number": number(title), "tenant": "abc"[zlib.crc32(title.encode()) % 3]}
+
+
 class History:
     """All attempts at one collection, and what it must hold after each of its writes."""
 
@@ -296,7 +306,7 @@ def request_of(attempt):
         return "POST", "/points/delete", body | {"filter": {"field": "title", "eq": attempt.title}}, headers
     if attempt.kind == "delete":
         return "POST", "/points/delete", body | {"ids": [wanted for wanted, _ in attempt.points]}, headers
-    payload = {"payload": {"title": attempt.title}}
+    payload = {"payload": payload_of(attempt.title)}
     if attempt.kind == "patch":
         points = [{"id": wanted} | payload for wanted, _ in attempt.points]
         return "PATCH", "/points", body | {"points": points}, headers

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import httpx
 import numpy as np
-from support.history import Attempt, History, Value, request_of, taken, unit, vector
+import pyarrow as pa
+from support.history import Attempt, History, Value, payload_of, request_of, taken, unit, vector
 
 import hubless
 from hubless.vectors.sources import ArrayVectors
@@ -20,14 +21,21 @@ from hubless.vectors.sources import ArrayVectors
 NAME = "photos"
 IDS = [f"p{number}" for number in range(10)]
 FIRST = IDS[:5]
+BANK = [str(number) for number in range(12)]
+K = 2
+
+
+def asked(keys):
+    """A query bank: the vectors of some keys, whose tenants take turns."""
+    return pa.table({"vector": [vector(key) for key in keys], "tenant": ["ab"[row % 2] for row in range(len(keys))]})
 
 
 def build(catalog, first=FIRST, index="flat", **more):
     """The collection that the clients write to, and its history."""
-    targets, bank = [np.array([vector(key) for key in keys], np.float32) for keys in (first, map(str, range(12)))]
-    options = {"correction": "csls", "parameters": {"k": 2}, "index": index, **more}
-    payload = [{"title": each} for each in first]
-    hubless.build(catalog, NAME, targets, bank, ids=first, payload=payload, **options)
+    options = {"correction": "csls", "parameters": {"k": K}, "index": index, **more}
+    payload = [payload_of(each) for each in first]
+    targets = np.array([vector(key) for key in first], np.float32)
+    hubless.build(catalog, NAME, targets, asked(BANK), ids=first, payload=payload, **options)
     return History({wanted: Value(wanted, wanted, 0) for wanted in first})
 
 

@@ -33,14 +33,16 @@ from typing import Any, cast
 import httpx
 import numpy as np
 from support import calls, rivals, small
-from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
+from support.history import Attempt, History, Value, Wrong, number, payload_of, request_of, taken, unit
 
 import hubless
 from hubless.builder import shards
-from hubless.builder.lifecycle import compact, flush, merge
+from hubless.builder.backup import back_up, restore
+from hubless.builder.lifecycle import calibrate, compact, flush, merge, refit
 from hubless.builder.pipeline import compaction
 from hubless.errors import HublessError
 from hubless.kernels import coupling, streaming, threads
+from hubless.search.transaction import open_written
 from hubless.search.writes import Put
 from hubless.store import bank_order, bundle, catalog as catalogs, locks
 from hubless.vectors.sources import ArrayVectors
@@ -58,12 +60,25 @@ FIRST = IDS[:6]
 STEPS = 20
 INDEX = {"index": "hnsw", "shard_targets": 8}
 """One that is trained, in one or two segments."""
+COLUMN = "number"
+KINDS: list[dict[str, Any]] = [
+    {},
+    {"fit_by": "tenant"},
+    {"correction": "offsets", "parameters": {}, "offsets": COLUMN},
+    {"correction": "offsets", "parameters": {}, "offsets": [number(each) for each in FIRST]},
+    {"correction": "sn", "parameters": {}, "target_prior": COLUMN},
+    {"correction": "sn", "parameters": {}, "target_prior": [number(each) for each in FIRST]},
+]
+"""What is known of targets besides, by a payload column or by an array. A seed takes one of them."""
+MOST_ASKED = 4
+"""Queries of a bank that is fitted later, or added."""
 DUE = 0, 9, 9
 """Of the rows, how many may be gone or come behind until the index is trained anew."""
 MERGE, COMPACTION = "merge", "compaction"
 """A merge, or a flush, keeps other jobs out; others change versions beside a compaction."""
 KILLED = 0.15
 """Of the jobs, how many are to be killed."""
+LABELLED = 20
 _PAGE = 4096
 _FOREVER = 1e9
 _KEPT = 256
@@ -287,10 +302,15 @@ class World:
     def __init__(self, seed, stage):
         self.rng = random.Random(seed)  # noqa: S311
         self.disk, self.loop, self.workers = stage.disk, stage.loop, stage.workers
-        self.offsets, self.done = stage.offsets, stage.done
+        self.done = stage.done
         self.path = stage.disk.root
         self.disk.dead, self.disk.left = False, 0
-        self.disk.become(stage.template)
+        kind = seed % len(KINDS)
+        self.disk.become(stage.templates[kind])
+        self.kind = KINDS[kind]
+        self.banks = {0: rivals.BANK}  # the queries of each, by its order
+        self.constants = {}  # of each fit, by tenant
+        self.calibrated = set()  # versions with other numbers of confidence
         self.time = datetime(2030, 1, 1, tzinfo=UTC)
         modules: list[Any] = [catalogs, locks, bank_order]
         for module in modules:
@@ -331,9 +351,10 @@ class World:
         actions |= {self.look_at_version: 3}
         if self.inside != MERGE:
             actions |= {self.flush: 1.5, self.merge: 1, self.rollback: 0.7, self.prune: 0.7, self.kill_one: 0.7}
-            actions |= {self.activate: 1}
+            actions |= {self.activate: 1, self.calibrate: 0.2}
+            actions |= {} if "offsets" in self.kind else {self.refit: 0.7}
         if not self.inside:
-            actions |= {self.compact: 2, self.stop: 1}
+            actions |= {self.compact: 2, self.stop: 1, self.copy: 0.3}
             actions |= {self.back_up: 0.5} if self.backup is None else {self.restore: 1.5}
         [action] = self.rng.choices(list(actions), list(actions.values()))
         self.done[action.__name__] += 1
@@ -378,7 +399,8 @@ class World:
             return Attempt(kind, [(wanted, None) for wanted in chosen], title, self.expected(chosen, state))
         points = [(wanted, f"{wanted} {title}") for wanted in chosen]
         kind, expected = ("insert", None) if kind == "insert" else ("put", self.expected(chosen, state))
-        if rng.random() < 0.05:  # about a point of its own, so that no later write of the group hides it
+        if rng.random() < 0.05 and "offsets" not in self.kind:
+            # about a point of its own, so that no later write of the group hides it
             return Attempt("put", [(f"bad{self.number}", title)], title, faulty=True)
         return Attempt(kind, points, title, expected, durable=rng.random() < 0.8)
 
@@ -524,6 +546,44 @@ class World:
             made = compact(self.path, NAME, keep=self.keep(), progress=SimpleNamespace(step=self.between))
             self.done["compacted"] += made is not None
 
+    def refit(self):
+        """Fit the correction on other queries, or on more."""
+        with self.job(MERGE):
+            now = open_written(hubless.Catalog(self.path), NAME, lenient=True).current
+            if not {"a", "b"} & {each["tenant"] for each in now.payload(range(now.count))}:  # who have queries
+                return
+            self.number += 1
+            keys, append = [f"{self.number}/{row}" for row in range(MOST_ASKED)], self.rng.random() < 0.5
+            self.banks[self.number] = [*(self.banks[now.manifest.bank_order] if append else []), *keys]
+            more = {"append": append, "keep": self.keep(), "bank_order": self.number}
+            refit(self.path, NAME, rivals.asked(keys), progress=SimpleNamespace(step=self.between), **more)
+            self.done["refitted"] += 1
+
+    def calibrate(self):
+        """Make confidence a probability, by labels of queries at random."""
+        with self.job(MERGE):
+            now = hubless.open(self.path, NAME)
+            if now.count and now.manifest.confidence:
+                relevant = [self.rng.choice(now.ids(range(now.count))) for _ in range(LABELLED)]
+                queries = np.array([unit(f"asked {row}") for row in range(LABELLED)], np.float32)
+                made = calibrate(self.path, NAME, queries, relevant, keep=self.keep())
+                self.calibrated |= {made.fit} if made.confidence.calibrated else set()  # few targets tell nothing
+
+    def copy(self):
+        """Back up, and restore elsewhere: that is a state which was."""
+        low, found, folder = self.history.last, [], self.path.parent / "copies"
+        with self.refusals():
+            self.note_current()
+            back_up(hubless.Catalog(self.path), folder / "backup")
+            restore(folder / "backup", hubless.Catalog(folder / "restored"))
+            now = open_written(hubless.Catalog(folder / "restored"), NAME).current
+            points = [now.point(each, vector=True) for each in now.ids(range(now.count))]
+            found = [{**vars(each), "seq": int(now.parts.targets.seqs([each.row])[0])} for each in points]
+        shutil.rmtree(folder, ignore_errors=True)
+        if self.disk.dead:
+            raise Stopped
+        self.history.saw(low, self.history.most, lambda state: state, self.history.values(found))
+
     def keep(self):
         return self.rng.choice([None, 1, 1, 2])
 
@@ -531,7 +591,10 @@ class World:
     def job(self, kind):
         """Let a job change versions. Nothing, or a kill of this job alone, or the machine may stop it at any call."""
         self.disturb()
-        around, doomed = (self.inside, self.doomed), not self.disk.left and self.rng.random() < KILLED
+        around, doomed = (
+            (self.inside, self.doomed),
+            not (self.disk.left or self.disk.dead) and self.rng.random() < KILLED,
+        )
         self.inside, self.doomed = kind, doomed
         if doomed:
             self.disk.left, self.disk.on_strike = self.rng.choice([1, 3, 10, 30, 100, 200]), lambda: None
@@ -672,10 +735,7 @@ class World:
             values = self.history.values(found)
             if len(values) < len(found) or self.ask(worker, "/count", **more)["count"] != len(found):
                 raise Wrong(f"points stand twice, or the count is wrong: {found}")
-            for point in found:
-                known = values[point["id"]].key  # a vector that nobody wrote has none: the history refuses it below
-                if not known.startswith("none: ") and abs(point["offset"] - self.offsets(known)) > 1e-5:
-                    raise Wrong(f"the offset is wrong: {point}")
+            self.check_offsets(found, values)
             answers.append((last, values))
         if answers.count(answers[0]) < WORKERS:
             raise Wrong(f"the workers differ: {answers}")
@@ -685,6 +745,47 @@ class World:
         self.history.settle(last, values, power_cut=power_cut)
         if self.rng.random() < 0.5:
             self.clear_up()
+
+    def check_offsets(self, points, values):
+        """Compare offsets with those by the definition, less a constant of the fit, and of the tenant."""
+        current = hubless.open(self.path, NAME)
+        fit, confidence = current.manifest.fit, current.manifest.confidence
+        correction = current.correction()
+        held = correction.alone and correction.alone.usual - correction.constant  # of offsets that stand alone
+        if fit in self.calibrated and not confidence.calibrated:
+            raise Wrong(f"{current.version} has lost its calibration")
+        for point in points:
+            value = values[point["id"]]
+            if value.key.startswith("none: "):  # a vector that nobody wrote: the history refuses it below
+                continue
+            if held is not None and abs(point["offset"] - held) < 1e-5:
+                continue
+            expected, whose = self.offset_of(value, current)
+            if whose is not None:
+                expected += self.constants.setdefault((fit, whose), point["offset"] - expected)
+            if abs(point["offset"] - expected) > 1e-5:
+                raise Wrong(f"the offset is wrong, {expected} is right: {point}")
+
+    def offset_of(self, value, current):
+        """The offset of a point, and whose constant is to be taken from it; None for nobody's."""
+        manifest, given = current.manifest, self.kind.get("offsets") or self.kind.get("target_prior")
+        by_column, by_array = number(value.title), number(value.key) if value.title in FIRST else None
+        given = by_column if given == COLUMN else by_array
+        if "offsets" in self.kind:
+            return manifest.own_offsets.median if given is None else given, "all"
+        if "target_prior" in self.kind:
+            correction = current.correction()
+            temperature, shrinkage, median = map(correction.details.get, ("temperature", "shrinkage", "prior_median"))
+            vector = ArrayVectors(unit(value.key).astype(np.float32)[None], "vectors")
+            return correction.offsets(vector)[0] - temperature * shrinkage * np.log((given or median) / median), None
+        bank, tenant = self.banks[manifest.bank_order], "all"
+        if "fit_by" in self.kind:
+            tenant = payload_of(value.title)["tenant"]
+            if tenant not in current.correction().fitted.fits:  # it had no queries, or no targets, at the fit
+                return 0, None
+            bank = bank["ab".index(tenant) :: 2]
+        near = np.sort([unit(key) @ unit(value.key) for key in bank])
+        return near[-rivals.K :].mean() / 2, tenant
 
     def clear_up(self):
         """Look what is left, once the collection was changed again."""
@@ -729,18 +830,12 @@ class Stage:
         root = folder / "catalog"
         take_shortcuts()
         shards.SHARD_LEAST = 1
-        rivals.build(root, FIRST, **INDEX)
-        correction = hubless.open(root, NAME).correction()
-        self._offsets = {}
-
-        def offset(key):
-            if key not in self._offsets:
-                rows = ArrayVectors(unit(key).astype(np.float32)[None], "vectors")
-                self._offsets[key] = float(correction.offsets(rows)[0])
-            return self._offsets[key]
-
-        self.offsets = offset
-        self.template = tree_of(root)
+        self.templates = []
+        for kind in KINDS:
+            rivals.build(root, FIRST, **INDEX, **kind)
+            self.templates.append(tree_of(root))
+            shutil.rmtree(root)
+        root.mkdir()
         self.disk = Disk(root)
         self.loop = cast("Any", asyncio.new_event_loop())
         self.loop._default_executor = Here()  # for asyncio.to_thread

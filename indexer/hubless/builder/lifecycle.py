@@ -326,7 +326,7 @@ def refit(
             made = next_version(parts, draft, fit=fit)
             made = made.saying(bank_order=before.bank_order if bank_order is None else bank_order)
             if clicks is None:
-                made = made.saying(target_prior=before.target_prior, clicks=before.clicks)
+                made = made.saying(clicks=before.clicks)
             if note is not None:
                 made = made.saying(notes=[*made.manifest.notes, note])
             steps.step("writing")

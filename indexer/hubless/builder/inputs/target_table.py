@@ -22,10 +22,7 @@ from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
 
 @dataclass(frozen=True)
 class TargetTable:
-    """Of n targets their ids, payload and columns by role; and the encoder of their queries.
-
-    Those that columns say nothing of come last.
-    """
+    """Of n targets their ids, payload and columns that are kept apart from it; and the encoder of their queries."""
 
     ids: IdTable
     payload: Payload | None
@@ -58,7 +55,6 @@ class TargetTable:
     def fill(self, targets: Targets, occurrence: NDArray[np.integer[Any]] | None) -> Targets:
         """Return targets with what is known of them, and N_10 (2, m). Of more rows the last have no vector."""
         segments = list[Segment]()
-        kept = self.columns.kept(len(self.ids))
         if occurrence is not None:
             occurrence = np.pad(occurrence, ((0, 0), (0, len(self.ids) - occurrence.shape[1])))
         start = 0
@@ -74,7 +70,7 @@ class TargetTable:
                     payload=None if self.payload is None else self.payload.part(start, stop),
                     bare=np.arange(len(known), len(known) + bare),
                     occurrence=None if occurrence is None else occurrence[:, start:stop],
-                    columns=kept[start:stop],
+                    columns=self.columns[start:stop],
                 )
             )
             start = stop

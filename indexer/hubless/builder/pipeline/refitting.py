@@ -131,7 +131,7 @@ def lasting_roles(before: Roles, fit_by: str | None, *, clicks: bool) -> Roles:
 
 def _kept_columns(rows: NextTargets, targets: VectorSource, roles: Roles) -> TargetColumns:
     """Return what is kept of the targets (n, d) apart from their payload."""
-    known = NO_COLUMNS if rows.before is None else rows.before.targets.columns(rows.kept)
+    known = rows.columns[: rows.count_with_vector]
     if all(played.column is not None or name in known.by_role for name, played in roles.items()):
         return known
     record = rows.parts.manifest.target_prior
