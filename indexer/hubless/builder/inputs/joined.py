@@ -128,7 +128,7 @@ def _with_payload(
             items = replace(items, ids=found)
             if found is not None and isinstance(payload, str | Path):
                 _log.info("targets have no ids: row by row they get those of the payload")
-        elif key in columns:
+        elif key is not None and key in columns:
             with no_ids_advised():
                 order = rows_by_id(items.ids, _column(table, key, f"payload, column {key}"), _TARGET, "payload")
             columns = [each for each in columns if each != key or key == ID_COLUMN]
