@@ -11,7 +11,6 @@ from hubless.builder.inputs.given_columns import bank_columns
 from hubless.corrections.banks.counts import counts_of
 from hubless.corrections.grouped import GroupedVectors
 from hubless.corrections.roles import FIT_BY
-from hubless.corrections.supported import asked_by
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
 from hubless.errors import InputError
 from hubless.measures.labelled_pairs import calibrating_rows
@@ -59,10 +58,6 @@ class BankTable:
             TargetColumns.joined([each.columns for each in banks]),
             compared=banks[0].compared,
         )
-
-    def asked(self, read: VectorSource) -> VectorSource:
-        """Return the queries as they were read, with their clients."""
-        return asked_by(in_memory(read), read.name, self.clients) if any(self.clients) else read
 
     @property
     def source(self) -> VectorSource:

@@ -96,7 +96,10 @@ def read_vectors(
     if not bank_given:
         del found["query_bank"]
     found.pop("clicked", None)  # of clicks, which have a record of their own, or of the bank
-    bank = replace(bank, queries=bank.asked(sources.pop("query_bank")))
+    queries = sources.pop("query_bank")
+    if any(bank.clients):
+        queries = asked_by(in_memory(queries), queries.name, bank.clients)
+    bank = replace(bank, queries=queries)
     fields = {"targets": targets, **sources, **more}
     return BuildVectors(
         space=space, bank=bank, columns=columns, records={**found, **records}, bank_given=bank_given, **fields

@@ -1,6 +1,7 @@
 """Vectors of a build, read once: hashed and normalised on the way. What is no array goes to a file that is mapped."""
 
 import hashlib
+import logging
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import IO
 import numpy as np
 
 from hubless.builder.executors import SHARED
-from hubless.builder.inputs.codes import warn_of_codes
 from hubless.errors import InputError
 from hubless.kernels import sharding
 from hubless.store.bundle import InputRecord
@@ -18,6 +18,16 @@ from hubless.vectors.bad_rows import with_count
 from hubless.vectors.comparing import OF_TARGETS, ComparedSide, comparison
 from hubless.vectors.sources import ArrayVectors, HeldVectors, SharedVectors, VectorSource, block_rows
 from hubless.vectors.space import Space
+
+_ROWS, _FEWEST = 1000, 1000
+"""Rows that are looked at, and the numbers that they need to have."""
+_HALF, _MIDDLE = 127.5, 64
+_MOST_EVEN = 0.62
+"""Share of the middle half of all bytes: 0.5 of packed bits, 0.8 and more of numbers that were scaled to bytes."""
+_CENTRED = 32
+"""Counts, such as those of SIFT, have a mean far below 128."""
+
+_log = logging.getLogger("hubless.vectors")
 
 
 def read_source(
@@ -68,7 +78,7 @@ def checked_blocks(source: VectorSource, space: Space, side: ComparedSide = OF_T
     try:
         for block in source.blocks(block_rows(source.shape[1])):
             if not start and not isinstance(source, HeldVectors):
-                warn_of_codes(block, source.name)
+                _warn_of_codes(block, source.name)
             yield block, space.compared_rows(block, source.name, start, side)
             start += len(block)
     except InputError as error:
@@ -90,3 +100,21 @@ def _write(rows: Iterable[F32], file: IO[bytes]) -> None:
     for block in rows:  # written, not stored by way of a map: a full disk would kill the process
         file.write(block.data)
     file.flush()
+
+
+def _warn_of_codes(rows: F32, name: str) -> None:
+    """Log a warning with what to do if the first of rows (m, d) look like packed bits, or like bytes around 128."""
+    if why := _why(rows[:_ROWS]):
+        _log.warning("%s: %s", name, why)
+
+
+def _why(rows: F32) -> str:
+    low = -128 * bool(rows.min() < 0)
+    centred = rows - low - _HALF
+    whole = (rows == np.rint(rows)) & (abs(centred) <= _HALF)
+    if rows.size < _FEWEST or not whole.all() or abs(centred.mean()) > _CENTRED:
+        return ""
+    if (abs(centred) < _MIDDLE).mean() < _MOST_EVEN:
+        line = f"numpy.unpackbits((vectors.astype(int) + {-low}).astype('u1'), axis=1) * 2.0 - 1"
+        return f"bytes spread evenly, as packed bits are. Unpack them: {line}"
+    return "bytes around 128, which is their zero. Subtract it: vectors - 128.0" if low == 0 else ""
