@@ -119,16 +119,6 @@ def test_parquet_lists_of_every_float_type_are_read(tmp_path, number, listed):
     np.testing.assert_array_equal(read_all(open_items(path, "targets").vectors), rows.astype(np.float32))
 
 
-def test_parquet_brings_ids_and_payload(tmp_path):
-    path = write_parquet(tmp_path / "rows.parquet", ROWS, id=[f"t{i}" for i in NUMBERS], title=["x"] * 53, year=NUMBERS)
-    items = open_items(path, "targets")
-    assert items.ids.to_pylist() == [f"t{i}" for i in NUMBERS]
-    assert items.payload_columns == ("title", "year")
-    assert items.payload.count_rows() == 53
-    assert items.payload.to_table(columns=["year"]).column("year").to_pylist() == NUMBERS
-    assert items.files == (path,)
-
-
 def test_parquet_in_a_folder_named_like_a_partition_is_read_by_its_own_columns(tmp_path):
     folder = tmp_path / "id=7"
     folder.mkdir()
