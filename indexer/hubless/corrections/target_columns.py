@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hubless.corrections.base import Rows
 from hubless.corrections.roles import FIT_BY, OWN_OFFSETS, PRIOR, TargetRole
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import F32
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,6 @@ class TargetColumns:
 
     def __getitem__(self, rows: Any) -> "TargetColumns":
         return TargetColumns({name: column[rows] for name, column in self.by_role.items()})
-
-    def left(self, rows: I64 | None) -> "TargetColumns":
-        """Return the columns of the targets that are left; None for all."""
-        return self if rows is None else self[rows]
 
     def of(self, role: TargetRole) -> TargetColumn | None:
         return self.by_role.get(role.parameter)

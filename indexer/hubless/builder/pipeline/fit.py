@@ -11,7 +11,7 @@ from hubless.builder.banks.bank_review import warnings
 from hubless.builder.banks.bank_split import split_bank
 from hubless.builder.banks.default_strength import first_strength
 from hubless.builder.indexing import ExactAnswers, IndexOrder
-from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.build_vectors import BuildVectors
 from hubless.builder.inputs.target_table import TargetTable
 from hubless.builder.pipeline.calibration import fitted_cut, judged_by
 from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
