@@ -83,18 +83,6 @@ def test_popular_targets_are_chosen_by_held_out_clicks_and_others_find_them(chos
     np.testing.assert_allclose(chosen.offsets, given.offsets, atol=1e-6)
 
 
-def test_target_that_comes_later_counts_as_one_without_clicks(tmp_path):
-    index = fit(PAIRS)
-    index.add(VECTORS[:1], ids=["new"])
-    fitted, prior = index.correction(), index.manifest.target_prior
-    assert prior.median == prior.smallest
-    assert index.offsets[-1] == fitted.offsets(VECTORS[:1])[0]
-    assert index.offsets[-1] > index.offsets[0]  # which people want
-    index.save(tmp_path, "c")
-    merged = hubless.open(tmp_path, "c").manifest
-    assert (merged.clicks, merged.target_prior) == (index.manifest.clicks, prior)
-
-
 FORMS = {
     "a list for each query": [[each] for each in PAIRS["target"].to_pylist()],
     "rows as dicts": PAIRS.to_pylist(),
@@ -254,27 +242,6 @@ def test_one_client_moves_no_target():
 
 def prior_of(record):
     return click_prior(np.bincount(CLICKED, minlength=TARGETS).astype(float), POWERS[record.chosen])
-
-
-OTHERS = made(7, 400, POPULAR)[0]
-
-
-@pytest.mark.parametrize("remove", [1, 40])  # a segment more; or an index that is trained anew
-def test_what_clicks_chose_stays_with_each_target_through_writes_merges_and_refits(tmp_path, remove):
-    first = hubless.build(tmp_path, "c", VECTORS, BANK, ids=IDS, clicks=PAIRS, index="flat")
-    index = hubless.open(tmp_path, "c")
-    index.add(made(8, 1, POPULAR)[0], ids=["new"])
-    index.remove(IDS[5 : 5 + remove])
-    index.save(tmp_path, "c")
-    manifest = hubless.refit(tmp_path, "c", OTHERS)
-    found = hubless.open(tmp_path, "c")
-    assert (manifest.clicks, manifest.target_prior, manifest.decided.by) == (first.clicks, first.target_prior, "clicks")
-    known = prior_of(first.clicks)
-    ids = found.ids(np.arange(found.count))
-    values = [known.usual if each == "new" else known.values[IDS.index(each)] for each in ids]
-    vectors = np.asarray(found.vectors(np.arange(found.count)))
-    given = hubless.Index(metric="cosine").fit(OTHERS, vectors, target_prior=values)
-    np.testing.assert_allclose(found.offsets, given.offsets, atol=1e-5)
 
 
 @pytest.mark.parametrize("grown", [1, 0])  # a segment more; or an index that is trained anew

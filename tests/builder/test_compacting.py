@@ -126,16 +126,6 @@ def test_version_of_another_fit_is_not_replaced(home, monkeypatch):
     assert hubless.open(home.path, NAME).manifest.bank.queries == 50
 
 
-def test_version_with_fewer_writes_that_is_activated_meanwhile_stays(home, monkeypatch):
-    first = home.current(NAME)
-    put(home, [f"target-{row}" for row in range(300)], 5)
-    flush(home)
-    meanwhile(monkeypatch, lambda: home.rollback(NAME, first))
-    assert lifecycle.compact(home.path, NAME) is None
-    assert home.current(NAME) == first
-    assert_stamps_stand_once(open_written(home, NAME).current.parts.targets)  # with the writes of the log behind it
-
-
 def saved(home, ids, seed, *, without=()):
     """Save targets with no write in the log, so that the versions before and after have the same writes."""
     index = hubless.open(home.path, NAME)

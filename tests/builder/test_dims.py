@@ -8,11 +8,9 @@ from support.problems import with_hubs
 
 import hubless
 from hubless.builder.inputs.bases import fit_space
-from hubless.builder.lifecycle import create
 from hubless.builder.recipe import Recipe
 from hubless.corrections import CORRECTIONS
-from hubless.errors import BundleDamaged, CollectionExists, InputError
-from hubless.search.engines.external import engine_names
+from hubless.errors import BundleDamaged, InputError
 from hubless.vectors.sources import ArrayVectors
 from hubless.vectors.space import Space
 
@@ -192,31 +190,6 @@ def test_new_fit_keeps_whole_vectors(kept):
     few = unit(GIVEN.targets[:OLD])
     offsets = CORRECTIONS["csls"]().fit(unit(np.vstack([GIVEN.bank, GIVEN.queries])), few).offsets(few)
     np.testing.assert_allclose(again.offsets, offsets - offsets.mean(), atol=1e-5)
-
-
-def test_keep_full_says_what_it_needs(tmp_path):
-    with pytest.raises(InputError, match="dims: expected keep_full beside it"):
-        create(tmp_path, "c", dim=D, metric="cosine", id_type="string", dims=K)
-    with pytest.raises(InputError, match="keep_full: expected none, as the engine is"):
-        Recipe(metric="cosine", dims=K, keep_full=True, engine=next(iter(engine_names())))
-
-
-def test_collection_that_begins_empty_gets_an_index_of_fewer_dimensions(tmp_path):
-    settings = {"dim": D, "metric": "cosine", "id_type": "string", "dims": K, "keep_full": True, "payload_schema": {}}
-    assert create(tmp_path, "c", **settings)
-    assert not create(tmp_path, "c", **settings)
-    with pytest.raises(CollectionExists, match=f"dims is {K}, not {K - 1}"):
-        create(tmp_path, "c", **{**settings, "dims": K - 1})
-    index = hubless.open(tmp_path, "c")
-    index.add(GIVEN.targets, ids=IDS)
-    index.save(tmp_path, "c")
-    hubless.refit(tmp_path, "c", GIVEN.bank, progress=False)
-    opened = hubless.open(tmp_path, "c")
-    assert (opened.manifest.dims, opened.manifest.keep_full, opened.stored_dim) == (K, True, D)
-    opened.remove(IDS)
-    opened.save(tmp_path, "c")
-    left = hubless.open(tmp_path, "c").manifest
-    assert (left.count, left.dims, left.keep_full) == (0, K, True)
 
 
 def test_job_turns_keep_full_on_and_off(tmp_path):

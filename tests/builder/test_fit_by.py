@@ -2,7 +2,6 @@
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from support import small
 from support.problems import normal, with_hubs
@@ -71,21 +70,6 @@ def test_tenant_without_queries_and_targets_of_none_are_not_corrected_and_a_note
     said = f"{bare.sum()} targets are not corrected, as their group has no or too few queries."
     assert said in index.manifest.notes
     assert said in caplog.messages
-
-
-def test_file_array_table_and_index_in_memory_agree(tmp_path):
-    """The groups come from a column of whatever has one, numbers and texts alike."""
-    pq.write_table(asked(), tmp_path / "bank.parquet")
-    dictionary = pa.table({"tenant": pa.array(TENANTS).dictionary_encode()})
-    one = build(tmp_path / "one")
-    hubless.build(
-        tmp_path / "two", "c", TARGETS, tmp_path / "bank.parquet", metric="dot", payload=dictionary, fit_by="tenant"
-    )
-    two = hubless.open(tmp_path / "two", "c")
-    three = hubless.Index(metric="dot").fit(asked(), TARGETS, payload=PAYLOAD, fit_by="tenant")
-    for other in (two, three):
-        np.testing.assert_array_equal(other.offsets, one.offsets)
-    assert two.manifest.fit_by == three.manifest.fit_by == "tenant"
 
 
 def test_whole_numbers_of_targets_are_the_texts_of_queries(tmp_path):

@@ -1,6 +1,5 @@
 import os
 import shutil
-import threading
 
 import numpy as np
 import pyarrow as pa
@@ -84,34 +83,6 @@ def test_restore_and_backup_overwrite_nothing(catalog, run, tmp_path):
     assert hubless.open(catalog.path, "pictures").count == small.COUNT - 2
     assert run("verify")[1]["sound"]
     assert run("backup", str(tmp_path / "backup"))[0] == 1
-
-
-def test_backup_while_it_is_written_to_merged_and_pruned_loses_no_write(catalog, run, tmp_path):
-    stopped, answered = threading.Event(), [2]
-
-    def write():
-        while not stopped.is_set():
-            answered[0] = remove(catalog, "nobody")
-
-    def merge():
-        while not stopped.is_set():
-            hubless.merge(catalog.path, NAME, keep=1)
-
-    threads = [threading.Thread(target=work) for work in (write, merge)]
-    for thread in threads:
-        thread.start()
-    try:
-        for number in range(5):
-            before, folder = answered[0], tmp_path / str(number)
-            assert run("backup", str(folder))[0] == 0
-            seq = hubless.open(folder, NAME).seq
-            assert seq >= before
-            assert remove(hubless.Catalog(folder), "nobody") == seq + 1
-            assert hubless.open(folder, NAME).seq == seq + 1
-    finally:
-        stopped.set()
-        for thread in threads:
-            thread.join()
 
 
 def reseal_all(catalog):

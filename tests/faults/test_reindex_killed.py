@@ -2,10 +2,8 @@
 
 import shutil
 
-import pytest
-from support import jobs, writing
-from support.jobs import NAME, names, write_targets
-from support.writing import put_points
+from support import jobs
+from support.jobs import NAME
 
 import hubless
 
@@ -50,31 +48,3 @@ def test_killed_job_goes_on_from_its_checkpoints(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "KEPT_ROWS", 16)
     jobs.run(folder)
     assert hubless.open(folder / "catalog", NAME).offsets.tobytes() == offsets.tobytes()
-
-
-def test_writes_during_a_killed_job_wait_for_the_next_one(tmp_path, monkeypatch):
-    from hubless.jobs import run as running
-
-    folder = tmp_path / "job"
-    jobs.write(folder, correction={"name": "auto"}, retention={"versions": 1})
-    jobs.run(folder)
-    with writing.writable(folder / "catalog") as client:
-        put_points(client, writing.point("by-hand", 1))
-    write_targets(folder / "items" / "a.parquet", names(5, 40), seed=1, title=["new"] * 35)
-
-    class Killed(BaseException):
-        pass
-
-    def die(*_):
-        raise Killed
-
-    monkeypatch.setattr(running, "measure_gates", die)
-    with pytest.raises(Killed):
-        jobs.run(folder)
-    with writing.writable(folder / "catalog") as client:
-        put_points(client, writing.point("late", 9))
-    monkeypatch.undo()
-    # the job goes on with what it had begun with, so that its checkpoints are right
-    assert jobs.run(folder).manifest.log_seq == 1
-    assert "late" in jobs.stored(folder)
-    assert jobs.run(folder).manifest.log_seq == 2

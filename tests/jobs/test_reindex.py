@@ -16,9 +16,8 @@ from hubless.errors import (
     BundleDamaged,
     DimensionMismatch,
     InputError,
-    PreconditionFailed,
 )
-from hubless.jobs import next_parts, run as reindexing
+from hubless.jobs import next_parts
 from hubless.store.locks import lease
 from hubless.store.log import Log
 
@@ -33,9 +32,6 @@ def folder(tmp_path):
 def built(folder):
     run(folder)
     return folder
-
-
-ALL_MAY_GO = {"rows": {"max_gone": 1}, "columns": {"max_emptied": 1}}
 
 
 def expected(*ids, **seeds):
@@ -89,27 +85,6 @@ def test_nothing_changed_builds_nothing_whatever_the_times_say(built):
     assert (done.manifest, done.published, done.plan.why) == (None, False, [])
     assert len(hubless.Catalog(built / "catalog").version_ids(NAME)) == 1
     assert stored(built).keys() == before.keys()
-
-
-def test_new_changed_and_gone_targets_are_taken_over_and_get_their_offsets_from_the_kept_fit(built):
-    write_targets(built / "items" / "b.parquet", names(45, 60), seed=0)
-    write_targets(built / "items" / "c.parquet", ["item-45x-70", "item-71"])
-    write_targets(built / "items" / "a.parquet", ["item-3"], seed=5)
-    jobs.rewrite(built, refit={"frozen": 1}, index={"type": "flat", "grown": 1}, gates=ALL_MAY_GO)
-    fit = hubless.open(built / "catalog", NAME).correction()
-    done = run(built)
-    states = {each.path: (each.state, each.new, each.changed, each.gone) for each in done.plan.rows.files}
-    # the payload of b went too, so all its rows changed
-    assert states == {
-        "items/a.parquet": ("changed", 0, 1, 39),
-        "items/b.parquet": ("changed", 0, 15, 5),
-        "items/c.parquet": ("new", 2, 0, 0),
-    }
-    check(built, expected("item-3", "item-45x-70", "item-71", *names(45, 60), item_3=5))
-    opened = hubless.open(built / "catalog", NAME)
-    assert (opened.manifest.job.offsets, opened.manifest.job.built) == ("kept", "grown")
-    np.testing.assert_allclose(opened.offsets, fit.offsets(opened.parts.targets), atol=1e-6)
-    assert opened.payload([opened.row("item-71")]) == [{"title": None}]
 
 
 def test_target_without_a_vector_stays_without_one(built):
@@ -176,14 +151,6 @@ def test_changed_bank_asks_for_a_new_fit_unless_it_never_shall(built):
     done = run(built)
     assert done.manifest.job.why == ["query_bank.0 changed"]
     assert done.manifest.bank.queries == 80
-
-
-def test_other_kind_of_index_is_trained_with_the_offsets_as_they_are(built):
-    before = hubless.open(built / "catalog", NAME).offsets
-    jobs.rewrite(built, index={"type": "hnsw"})
-    done = run(built)
-    assert (done.manifest.job.offsets, done.manifest.job.built, done.manifest.index.type) == ("kept", "trained", "hnsw")
-    np.testing.assert_array_equal(hubless.open(built / "catalog", NAME).offsets, before)
 
 
 def test_gated_correction_is_prepared_anew_for_all_targets(folder):
@@ -296,18 +263,3 @@ def test_merge_waits_a_moment_for_a_server_that_flushes(built):
     held.wait()
     assert hubless.merge(built / "catalog", NAME) is None  # nothing was written
     flushing.join()
-
-
-def test_version_that_became_current_meanwhile_is_not_replaced(built, monkeypatch):
-    write_targets(built / "items" / "c.parquet", ["item-80"])
-    check = reindexing.check_sound
-
-    def publish_another(*given):
-        check(*given)
-        hubless.open(built / "catalog", NAME).save(built / "catalog", NAME)
-
-    monkeypatch.setattr(reindexing, "check_sound", publish_another)
-    with pytest.raises(PreconditionFailed, match="became current while the job ran"):
-        run(built)
-    monkeypatch.undo()
-    assert run(built).published

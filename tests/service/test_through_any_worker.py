@@ -165,14 +165,3 @@ def test_bank_that_was_fitted_is_described_and_served(http, data):
     http.write("PUT", f"{path}/bank", {"vectors": data[1][:150].tolist(), "timeout_ms": 60_000})
     assert {answer["bank"]["queries"] for _, answer in http.read(path)} == {150}
     assert len({answer["version"] for _, answer in http.read(path)}) == 1
-
-
-@pytest.mark.slow
-def test_two_servers_on_one_catalog_are_as_one(catalog):
-    with three_workers(catalog) as one, three_workers(catalog) as other:
-        for number in range(TIMES):
-            one.write("PUT", f"/v1/aliases/a{number}", {"collection": "stored"})
-            assert other.statuses(f"/v1/collections/a{number}") == {200}
-            other.write("PUT", "/v1/collections/stored/points", {**point(f"t{number}"), "durability": "memory"})
-            read = one.read("/v1/collections/stored/points/7")
-            assert {answer["payload"]["title"] for _, answer in read} == {f"t{number}"}
