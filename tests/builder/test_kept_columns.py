@@ -16,8 +16,8 @@ PROBLEM = with_hubs(targets=300, bank=200, queries=60)
 COUNTS = np.random.default_rng(1).lognormal(1, 1.5, 300)
 
 
-def build(catalog, **options):
-    hubless.build(catalog, "c", PROBLEM.targets, PROBLEM.bank, metric="dot", correction="sn", index="hnsw", **options)
+def build(catalog, index="hnsw", **options):
+    hubless.build(catalog, "c", PROBLEM.targets, PROBLEM.bank, metric="dot", correction="sn", index=index, **options)
 
 
 def changed(catalog, gone):
@@ -33,7 +33,6 @@ def add_some(catalog):
 
 
 def remove_many(catalog):
-    """The index is trained anew."""
     changed(catalog, range(100, 180))
 
 
@@ -47,11 +46,19 @@ def move(catalog):
     restore(catalog.parent / f"{catalog.name} copy", hubless.Catalog(catalog))
 
 
-@pytest.mark.parametrize("steps", [[refit, refit], [add_some, add_some, move, refit], [remove_many, refit, add_some]])
-def test_prior_of_a_file_is_that_of_a_column_whatever_becomes_of_the_collection(tmp_path, steps):
+@pytest.mark.parametrize(
+    ("index", "steps"),
+    [
+        ("hnsw", [refit, refit]),
+        ("hnsw", [add_some, move, refit]),
+        ("hnsw", [remove_many, refit, add_some]),  # the index is trained anew
+        ("flat", [remove_many, refit]),  # the segment is written anew
+    ],
+)
+def test_prior_of_a_file_is_that_of_a_column_whatever_becomes_of_the_collection(tmp_path, index, steps):
     np.save(tmp_path / "counts.npy", COUNTS)
-    build(tmp_path / "file", target_prior=tmp_path / "counts.npy")
-    build(tmp_path / "column", target_prior="clicks", payload={"clicks": COUNTS})
+    build(tmp_path / "file", index, target_prior=tmp_path / "counts.npy")
+    build(tmp_path / "column", index, target_prior="clicks", payload={"clicks": COUNTS})
     for step in steps:
         step(tmp_path / "file")
         step(tmp_path / "column")

@@ -1,5 +1,6 @@
 """Targets in several segments: what they answer is what they answer in one, and what plain NumPy says."""
 
+import weakref
 from dataclasses import dataclass
 
 import faiss
@@ -272,6 +273,16 @@ class TestWritten:
             for start in range(0, len(plain.ids), 17):
                 np.testing.assert_array_equal(matches.page(start, 5), expected[expected >= start][:5])
             assert targets.room(matches) == plain.has_vector[expected].sum()
+
+    def test_targets_that_nobody_holds_are_gone_without_a_collector(self, written):
+        targets = written[0].without(np.array([0]))
+        targets.bitmaps.room = 2**20
+        targets.find(folded_queries(normal(1, DIM, 9), 1.0), 1, None, None)
+        assert targets.matches(parse_filter({"even": True}, SCHEMA)).count
+        assert targets.payload.take(targets.ids.rows(targets.ids.ids(np.arange(2))))
+        left = weakref.ref(targets)
+        del targets
+        assert left() is None
 
     def test_stamp_leads_back_to_its_row_or_to_the_next_that_is_left(self, written):
         targets, plain, every = written

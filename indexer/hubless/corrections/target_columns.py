@@ -72,8 +72,8 @@ class TargetColumns:
     def kept(self, count: int) -> "TargetColumns":
         """Return the numbers that no payload column has, of `count` targets: nobody knows those of the last."""
         known = {name: column.values for name, column in self.by_role.items() if column.column is None}
-        more = {name: np.full(count - len(values), np.nan) for name, values in known.items()}
-        return TargetColumns({name: TargetColumn(np.append(known[name], more[name])) for name in known})
+        padded = {name: np.pad(each, (0, count - len(each)), constant_values=np.nan) for name, each in known.items()}
+        return TargetColumns({name: TargetColumn(values) for name, values in padded.items()})
 
     @property
     def number(self) -> TargetColumn | None:
@@ -90,7 +90,7 @@ def offsets_each(
     """Return the offsets (n,) of targets with these columns by each of some fits of one correction.
 
     Fits that took groups have `of_groups`; those that took a number of each target have `of_number`, the part of it.
-    Raises `InputError` if they took no such column.
+    Raises `InputError` if they took no number, or without groups if they took these.
     """
     if (groups := columns.of(FIT_BY)) is not None:
         return [fit.of_groups(targets, groups.values, advance) for fit in fits]

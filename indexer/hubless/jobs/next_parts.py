@@ -12,7 +12,7 @@ from hubless.builder.pipeline.next_version import (
     NextTargets,
     measured_again,
     next_version,
-    with_vectors,
+    with_vector_first,
 )
 from hubless.builder.pipeline.publishing import Draft
 from hubless.builder.pipeline.refitting import refit_vectors
@@ -29,7 +29,7 @@ from hubless.store import bundle
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.files import Items
 from hubless.vectors.plain_arrow import write_arrow
-from hubless.vectors.sources import StackedVectors, in_memory, sample
+from hubless.vectors.sources import StackedVectors, TakenVectors, in_memory, sample
 from hubless.vectors.space import Space
 
 _log = logging.getLogger("hubless.banks")
@@ -117,6 +117,7 @@ def _bank_now(made: Parts) -> BankRecord | None:
     queries = made.bank_sample
     if known is None or queries is None:
         return known
-    targets, _ = with_vectors(made.targets)
+    rows, _ = with_vector_first(made)
+    targets = TakenVectors(made.targets, rows, TARGETS)
     found = coverage(queries, in_memory(sample(targets, COVERED)), metric=made.space.metric)
     return replace(known, coverage=None if found is None else float(f"{found:.3g}"))

@@ -349,7 +349,7 @@ class Collection:
 
 def _matches(filter: Filter | Matches | Mapping[str, Any], parts: Parts) -> Matches:
     if isinstance(filter, Matches):
-        if filter.targets is not parts.targets:
+        if filter.targets is not parts.targets.rows:
             count, total = len(parts.targets), len(filter.targets)
             others = " before a change" if total == count else ""
             raise InputError("filter", f"matches among the {count} targets", f"among {total}{others}")

@@ -171,7 +171,8 @@ class Ranker:
     def _found(self, asked: Question, k: int, how: How, *strengths: float) -> list[Ranked]:
         """Return the best k by the folded offsets at each strength, in one call of the index."""
         scope = self.targets.scope(asked.matches)
-        augmented = np.concatenate([*map(partial(folded_queries, asked.queries), strengths)])
+        folded = [*map(partial(folded_queries, asked.queries), strengths)]
+        augmented = folded[0] if len(folded) == 1 else np.concatenate(folded)
         if asked.own is None:
             scores, rows = scope.find(augmented, k, how)
         else:
@@ -179,9 +180,12 @@ class Ranker:
             if rows.shape[1] > k:  # else no query's own target matches
                 others = rows != np.tile(asked.own, len(strengths))[:, np.newaxis]
                 others[others.all(axis=1), -1] = False
-                scores, rows = scores[others], rows[others]
-        shape = len(strengths), len(asked.queries), k
-        scores, rows = scores.reshape(shape), rows.reshape(shape)
+                scores, rows = scores[others].reshape(-1, k), rows[others].reshape(-1, k)
         offsets = self.targets.offsets(rows)
-        similarities = scores + np.array(strengths, np.float32)[:, np.newaxis, np.newaxis] * offsets
-        return [*map(Ranked, rows, scores, similarities, offsets)]
+        count = len(asked.queries)
+        found = []
+        for place, strength in enumerate(strengths):
+            here = slice(place * count, place * count + count)
+            similarities = scores[here] + np.float32(strength) * offsets[here]
+            found.append(Ranked(rows[here], scores[here], similarities, offsets[here]))
+        return found

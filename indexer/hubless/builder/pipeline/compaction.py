@@ -59,7 +59,7 @@ def caught_up(before: Parts, trained: Parts, now: Parts) -> Parts | None:
     """
     if (now.manifest.fit, now.manifest.built) != (before.manifest.fit, before.manifest.built):
         return None
-    was = before.targets.stamped(np.concatenate(with_vector_first(before, np.arange(len(before.targets)))))
+    was = before.targets.stamped(np.concatenate(with_vector_first(before)))
     stamps = now.targets.stamped(np.arange(len(now.targets)))
     found = _places(stamps, was)
     seqs, ranks = stamps[:, found < 0]

@@ -27,7 +27,6 @@ from hubless.search.canaries import Canary
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.parts import Parts
 from hubless.search.segments.role_columns import columns_of
-from hubless.search.segments.targets import Targets
 from hubless.search.transaction import changed_parts, new_targets
 from hubless.search.writes import Put
 from hubless.store.bundle import IndexRecord, Manifest, Measured
@@ -63,7 +62,7 @@ class NextTargets:
 
     @classmethod
     def of(cls, parts: Parts) -> "NextTargets":
-        kept, bare = with_vector_first(parts, np.arange(len(parts.targets)))
+        kept, bare = with_vector_first(parts)
         ids, payload = parts.ids.array, parts.payload_table
         if len(bare):
             order = pa.array(np.concatenate([kept, bare]))
@@ -143,8 +142,9 @@ class NextTargets:
         return changed_parts(replace(before, encoder=self.encoder), targets, before.seq)
 
 
-def with_vector_first(parts: Parts, rows: I64) -> tuple[I64, I64]:
-    """Return those of some rows of a collection that have a vector, and those that have none."""
+def with_vector_first(parts: Parts, rows: I64 | None = None) -> tuple[I64, I64]:
+    """Return those of some rows of a collection that have a vector, and those that have none; None for all rows."""
+    rows = np.arange(len(parts.targets)) if rows is None else rows
     there = parts.targets.have_vectors(rows)
     return rows[there], rows[~there]
 
@@ -239,17 +239,13 @@ def measured_again(now: Parts, steps: Steps) -> Measured | None:
     if queries is None:
         return now.manifest.measured
     targets = now.targets
-    every, rows = with_vectors(targets)
-    corrected = CorrectedTargets(every, now.correction(), targets.offsets(rows), now.prepared())
+    rows, _ = with_vector_first(now)
+    corrected = CorrectedTargets(
+        TakenVectors(targets, rows, TARGETS), now.correction(), targets.offsets(rows), now.prepared()
+    )
     hubness, found, scores = _measured(corrected, queries, steps)
     by_index, _ = targets.find(folded_queries(queries, 1.0), found.shape[1], targets.defaults, None)
     return hubness.record(agreement(by_index, scores))
-
-
-def with_vectors(targets: Targets) -> tuple[VectorSource, I64]:
-    """Return the targets that have a vector, (p, d), and their rows."""
-    rows = np.flatnonzero(targets.have_vectors(np.arange(len(targets))))
-    return TakenVectors(targets, rows, TARGETS), rows
 
 
 def placed_nothing(dim: int, like: IndexRecord | None = None) -> PlacedTargets:

@@ -80,12 +80,17 @@ class Targets(SegmentRows):
         return not len(self.gone) and all(view.segment.stamps is None for view in self.views if len(view.segment))
 
     @cached_property
+    def rows(self) -> SegmentRows:
+        """The rows alone. What is kept here refers to these, so that a version that is left is gone at once."""
+        return SegmentRows(self.views, self._stored)
+
+    @cached_property
     def ids(self) -> TargetIds:
-        return TargetIds(self)
+        return TargetIds(self.rows)
 
     @cached_property
     def payload(self) -> TargetPayload | None:
-        return None if self.first.payload is None else TargetPayload(self)
+        return None if self.first.payload is None else TargetPayload(self.rows)
 
     # as a source of vectors
 
@@ -140,7 +145,7 @@ class Targets(SegmentRows):
         """Return the targets that a filter found in each segment, with what is gone."""
         left, searched = zip(*map(SegmentView.matching, self.views, found), strict=True)
         nbytes = sum(bits.nbytes for bits in {id(bits): bits for bits in (*left, *searched)}.values())
-        return Matches(self, left, self._scope(searched), nbytes)
+        return Matches(self.rows, left, self._scope(searched), nbytes)
 
     @cached_property
     def _all(self) -> Scope:
@@ -153,7 +158,7 @@ class Targets(SegmentRows):
         if few := places[small]:
             bits = together([len(place.vectors) for place in few], [place.only for place in few])
             places[small] = [Place(self._stored.together, few[0].start, bits)]
-        return Scope(self, places)
+        return Scope(self.rows, places)
 
     # changing
 
