@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.gains import IMAGES, signed
 from benchmarks.real_sets import Set, of_each, print_sets
 from hubless.builder.inputs.bank_table import BankTable
-from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.build_vectors import BuildVectors
 from hubless.builder.inputs.clicks import Clicks
 from hubless.builder.pipeline.click_choice import PLAIN, RAW, chosen_by_clicks
 from hubless.builder.recipe import Recipe

@@ -113,7 +113,7 @@ def __dir__() -> list[str]:
 
 def _installed() -> list[str]:
     """Return the names whose ring is installed: `import *`, completion and `help` ask for the value of each."""
-    packages = dict.fromkeys(("builder", "diagnosing", "search", "store"), "pydantic")
+    packages = dict.fromkeys(("builder", "diagnosing", "jobs", "search", "store"), "pydantic")
     rooms = {name: place.partition(".")[0] for name, place in _PLACES.items()}
     find = import_module("importlib.util").find_spec
     return [name for name, room in rooms.items() if find(packages.get(room, room if "_" in room else "hubless"))]

@@ -277,11 +277,22 @@ def test_what_clicks_chose_stays_with_each_target_through_writes_merges_and_refi
     np.testing.assert_allclose(found.offsets, given.offsets, atol=1e-5)
 
 
-def test_prior_of_a_file_stays_with_each_target_over_a_refit(tmp_path):
-    hubless.build(tmp_path, "c", VECTORS, BANK, target_prior=POPULAR, index="flat")
-    hubless.refit(tmp_path, "c", OTHERS)
-    expected = hubless.Index(metric="cosine").fit(OTHERS, VECTORS, target_prior=POPULAR)
-    np.testing.assert_allclose(hubless.open(tmp_path, "c").offsets, expected.offsets, atol=1e-5)
+@pytest.mark.parametrize("grown", [1, 0])  # a segment more; or an index that is trained anew
+def test_what_clicks_chose_stays_with_targets_whose_rows_a_job_changes(tmp_path, grown):
+    np.save(tmp_path / "bank.npy", BANK)
+    pq.write_table(PAIRS, tmp_path / "c.parquet")
+    often = {"index": {"type": "flat", "grown": grown}, "refit": {"frozen": 1}}
+    jobs.rewrite(tmp_path, correction={"name": "auto"}, clicks="c.parquet", **often)
+    (tmp_path / "items").mkdir()
+    found = []
+    for title in ("first", "changed"):
+        rows = {"id": IDS, "vector": list(VECTORS), "title": [title] * 3 + [""] * (TARGETS - 3)}
+        pq.write_table(pa.table(rows), tmp_path / "items" / "a.parquet")
+        assert jobs.run(tmp_path).published
+        opened = hubless.open(tmp_path / "catalog", jobs.NAME)
+        found.append(dict(zip(opened.ids(np.arange(TARGETS)), opened.offsets.tolist(), strict=True)))
+    assert opened.manifest.job.offsets == "kept"
+    assert found[1] == pytest.approx(found[0], abs=1e-6)
 
 
 @pytest.mark.parametrize("given", [(BANK, PAIRS), (None, VECTOR_PAIRS)], ids=["rows of the bank", "vectors"])

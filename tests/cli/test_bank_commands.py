@@ -72,7 +72,10 @@ def test_clients_are_those_of_the_queries_that_are_left_where_bad_ones_are_skipp
             ("--query-bank", "payload:title"),
             "query bank: expected an encoder (--encoder FILE), which makes",
         ),
-        (("--query-bank", "{}/live/things", "--set", "relevant={}/right.npy"), "none for live queries or texts"),
+        (
+            ("--query-bank", "{}/live/things", "--set", "relevant={}/right.npy"),
+            "none for queries of which a bank is made",
+        ),
         (("--query-bank", "{}/live/things", "--set", "fit_by=title", "--payload", "{}/payload.csv"), "title"),
         (("--query-bank", "nowhere"), "no such file"),
     ],

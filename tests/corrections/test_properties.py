@@ -1,7 +1,6 @@
 """What every correction has to hold, whatever its formula: also the ones to come."""
 
 from dataclasses import replace
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hubless import CORRECTIONS, measures
 from hubless.corrections import registered
 from hubless.corrections.testing import CorrectionChecks
 from hubless.errors import DimensionMismatch
-from hubless.kernels import similarities, streaming
 
 METHODS = sorted(CORRECTIONS)
 CLOSE = {"rtol": 0, "atol": 1e-6}
@@ -81,23 +79,3 @@ def test_offsets_of_targets_that_were_not_fitted_are_the_last_half_step_of_sinkh
     columns = PROBLEM.targets if method == "sn" else np.vstack([PROBLEM.targets, PROBLEM.target_bank])
     expected = naive.sinkhorn_offsets(PROBLEM.bank, new, columns, 0.05, iterations=10)
     np.testing.assert_allclose(fit(method, temperature=0.05).offsets(new), expected, **CLOSE)
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    sizes=st.tuples(*[st.integers(2, 12)] * 3),
-    temperature=st.floats(0.003, 5),
-    iterations=st.integers(1, 6),
-    seed=st.integers(0, 2**32 - 1),
-    kept=st.booleans(),
-)
-def test_sinkhorn_is_the_naive_one(sizes, temperature, iterations, seed, kept):
-    """With the matrix kept, and computed anew at each pass."""
-    bank, targets, more = (normal(rows, 4, seed + part, 0.5) for part, rows in enumerate(sizes))
-    method = CORRECTIONS["dbsn"](temperature=temperature, iterations=iterations, fit_sample="all")
-    # a fixture would be shared by all examples
-    keep_bytes = similarities.KEEP_BYTES if kept else 0
-    with mock.patch.object(similarities, "KEEP_BYTES", keep_bytes), mock.patch.object(streaming, "BANK_ROWS", 5):
-        found = method.fit(bank, targets, more).offsets(targets)
-    expected = naive.sinkhorn_offsets(bank, targets, np.vstack([targets, more]), temperature, iterations)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=3e-6)

@@ -59,6 +59,13 @@ def test_means_over_parts_of_a_bank_come_from_products_with_the_whole(multiplied
         np.testing.assert_allclose(ours, top_k_mean(bank, TARGETS, 20), rtol=0, atol=1e-6)
 
 
+def check(ours, alone):
+    np.testing.assert_allclose(ours.over_bank, alone.over_bank, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(ours.shares, alone.shares, rtol=1e-4)
+    np.testing.assert_array_equal(ours.entries.columns, alone.entries.columns)
+    np.testing.assert_allclose(ours.entries.values, alone.entries.values, rtol=1e-4)
+
+
 @pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2, 310)])
 def test_passes_together_leave_what_each_leaves_alone(weights):
     passes = [
@@ -67,10 +74,7 @@ def test_passes_together_leave_what_each_leaves_alone(weights):
     ]
     for ours, each in zip(coupled(passes), passes, strict=True):
         (alone,) = coupled([each])
-        np.testing.assert_allclose(ours.over_bank, alone.over_bank, rtol=0, atol=1e-5)
-        np.testing.assert_allclose(ours.shares, alone.shares, rtol=1e-4)
-        np.testing.assert_array_equal(ours.entries.columns, alone.entries.columns)
-        np.testing.assert_allclose(ours.entries.values, alone.entries.values, rtol=1e-4)
+        check(ours, alone)
 
 
 @pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2, 310)])
@@ -82,9 +86,7 @@ def test_pass_over_shards_leaves_what_one_in_this_process_leaves(weights, monkey
     (alone,) = coupled([Pass(BANK, TARGETS, *given)])
     with sharding.on_executor(InShards()):
         (ours,) = coupled([Pass(BANK, shards, *given)])
-    np.testing.assert_allclose(ours.over_bank, alone.over_bank, rtol=0, atol=1e-5)
-    np.testing.assert_allclose(ours.shares, alone.shares, rtol=1e-4)
-    np.testing.assert_array_equal(ours.entries.columns, alone.entries.columns)
+    check(ours, alone)
 
 
 def test_fit_that_needs_more_passes_than_another_gets_them():

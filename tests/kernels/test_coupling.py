@@ -99,17 +99,12 @@ class TestStepsOverAllTargets:
         assert (with_passes.details["iterations"], with_one.details["iterations"] < 10) == (10, True)
         assert np.std(with_passes.potentials - exact) < 0.2 * np.std(with_one.potentials - exact)
 
-    @pytest.mark.parametrize(("limit", "most"), [("MOST_ENTRIES", 310), ("MOST_A_TARGET", 1)])
-    def test_too_many_entries_leave_one_step_over_all(self, monkeypatch, limit, most):
+    @pytest.mark.parametrize(("limit", "most"), [("MOST_ENTRIES", 310), ("MOST_A_TARGET", 1), ("LEAST_SHARE", np.inf)])
+    def test_too_many_entries_and_too_small_shares_leave_one_step_over_all(self, monkeypatch, limit, most):
         monkeypatch.setattr(truncated, limit, most)
         fitted = fit(PROBLEM, fit_sample=31)
         np.testing.assert_allclose(fitted.potentials, self.expected(of_sample=5, over_all=1), rtol=0, atol=1e-4)
         assert fitted.details["iterations"] == 6
-
-    def test_share_that_float32_does_not_hold_leaves_one_exact_step(self, monkeypatch):
-        monkeypatch.setattr(truncated, "LEAST_SHARE", np.inf)
-        fitted = fit(PROBLEM, fit_sample=31)
-        np.testing.assert_allclose(fitted.potentials, self.expected(of_sample=5, over_all=1), rtol=0, atol=1e-4)
 
     @pytest.mark.parametrize(("targets", "bank", "sampled"), [(12_000, 400, 12_000), (12_000, 900, 1_200)])
     def test_sample_is_taken_only_where_it_saves_time(self, targets, bank, sampled):

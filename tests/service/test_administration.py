@@ -180,14 +180,3 @@ def test_without_keys_a_page_of_another_origin_changes_nothing(template):
         for origin in ("http://localhost:3000", "http://127.0.0.1:8000", "http://[::1]", "https://good.example"):
             assert httpx.post(activate, headers={"Origin": origin}).status_code == 200
         assert httpx.post(activate).status_code == 200
-
-
-def test_version_that_is_refused_says_why(administered):
-    client, (first, _, third), path = administered
-    versions.corrupt(path, first)
-    versions.activate(path, first)
-    client.put("/v1/aliases/wake", json={"collection": versions.NAME})  # has the service look
-    until(lambda: states(client.get(f"{SONGS}/versions"))[first][0] == "refused")
-    listed = {each["version"]: each for each in client.get(f"{SONGS}/versions").json()["versions"]}
-    assert listed[first]["detail"].startswith("index.faiss: ")
-    assert (listed[first]["current"], listed[third]["state"]) == (True, "served")

@@ -8,7 +8,7 @@ import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import catalogs, small
+from support import catalogs
 from support.contract import problem
 from support.files import arrow_stream
 from support.problems import with_hubs
@@ -241,13 +241,3 @@ def test_bank_without_targets_says_what_to_do_first(url):
         answer = client.put("/v1/collections/none/bank", json={"vectors": BANK[:5].tolist()})
         assert "put targets, then the bank" in problem(answer)
         assert client.delete("/v1/collections/none").status_code == 200
-
-
-def test_only_admins_put_a_bank(tmp_path):
-    keys = {"write_keys": "writer-0123456789", "admin_keys": "admin-01234567890"}
-    small.build_full(tmp_path, "notes")
-    with serving_catalog(tmp_path, **keys) as base:
-        for key, status in (("writer-0123456789", 403), ("admin-01234567890", 415)):
-            headers = {"X-API-Key": key}
-            assert httpx.put(f"{base}{NOTES}/bank", headers=headers).status_code == status
-            assert httpx.get(f"{base}{NOTES}/bank", headers=headers).status_code == 200

@@ -121,16 +121,6 @@ def test_patch_of_free_payload_sets_keys_and_null_removes_one(client):
     assert client.get(f"{NOTES}/points/a").json()["payload"] == {"title": "A", "new": [1]}
 
 
-def test_deleted_collection_is_gone_and_its_name_is_free(client):
-    client.put(NOTES, json=FREE)
-    put_points(client, {"id": "a", "vector": VECTOR}, to=NOTES)
-    assert client.delete(NOTES).json() == {"collection": "notes", "deleted": True}
-    problem(client.post(f"{NOTES}/count"), 404, "collection_not_found")
-    problem(client.delete(NOTES), 404, "collection_not_found")
-    assert client.put(NOTES, json=FREE | {"dim": 2}).status_code == 201
-    assert client.post(f"{NOTES}/count").json()["count"] == 0
-
-
 def test_aliased_collection_is_deleted_only_if_its_aliases_may_go(client):
     client.put(NOTES, json=FREE)
     client.put("/v1/aliases/papers", json={"collection": "notes"})

@@ -102,8 +102,6 @@ class TestScroll:
     @pytest.mark.parametrize(
         "content",
         [
-            "",
-            "[]",
             '["VERSION", 5, "DIGEST"]',  # of 0.2
             '["VERSION", 0, 0, -1, "DIGEST"]',
             '["VERSION", 0, 0, 300, "DIGEST"]',
@@ -114,10 +112,9 @@ class TestScroll:
     def test_cursor_that_no_answer_had_is_refused(self, http, words, content):
         content = content.replace("VERSION", words.version).replace("DIGEST", "47DEQpj8HBSa")
         cursor = urlsafe_b64encode(content.encode()).decode()
-        for sent in (cursor, "ä", "%", content or 5):
-            answer = http.post(f"{WORDS}/scroll", json={"cursor": sent})
-            assert code_of(answer) == (422, "invalid_input")
-            assert answer.json()["parameter"] == "cursor"
+        answer = http.post(f"{WORDS}/scroll", json={"cursor": cursor})
+        assert code_of(answer) == (422, "invalid_input")
+        assert answer.json()["parameter"] == "cursor"
 
 
 def test_collections_are_listed_by_name(http):

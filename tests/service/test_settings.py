@@ -38,10 +38,8 @@ def test_settings_come_from_the_environment_and_arguments_go_before_it(monkeypat
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("port", "http"),
         ("keep_versions", 0),
         ("search_threads", 0),
-        ("log_level", "loud"),
         ("trusted_proxies", "127.0.0.1, *"),
         ("trusted_proxies", "10.0.0.1/8"),
     ],

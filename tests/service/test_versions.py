@@ -126,6 +126,12 @@ def test_refused_version_is_told_everywhere_and_the_old_one_serves_on(tmp_path, 
     assert state["refused"]["code"] == "bundle_damaged"
     assert state["refused"]["detail"].startswith("index.faiss: ")
     assert httpx.post(f"{base_url}{QUERY}", json=ASK).json()["version"] == old
+    listed = httpx.get(f"{base_url}{QUERY}".replace("query", "versions")).json()["versions"]
+    assert [(each["version"], each["state"], each["current"]) for each in listed] == [
+        (old, "served", False),
+        (new, "refused", True),
+    ]
+    assert listed[1]["detail"] == state["refused"]["detail"]
     page = httpx.get(f"{base_url}/metrics").text
     for version, told in ((old, "served"), (new, "refused")):
         assert f'hubless_version_info{{collection="songs",state="{told}",version="{version}"}} 1.0' in page

@@ -9,6 +9,8 @@ from support.contract import problem
 from support.writing import NAME, count_of, point, put, put_points
 
 import hubless
+from hubless.builder import lifecycle
+from hubless.search.soundness import version_problem
 
 FILTER = {"field": "title", "eq": "new"}
 
@@ -64,6 +66,64 @@ def test_writes_are_found_by_all_and_survive_a_restart_and_stand_in_the_library_
     assert opened.count == len(hits) == len(stored)
     assert opened.query(query, len(stored)).ids[0] == [hit["id"] for hit in hits]
     assert hubless.open(catalog, NAME, version=opened.version).count == small.COUNT
+
+
+NUMBERS = dict(zip(small.IDS, (1 + np.arange(small.COUNT) ** 2 / 100).tolist(), strict=True))
+BARE = {"vector": None}
+
+
+def patch(wanted):
+    return "PATCH", {"id": wanted, "payload": {"title": "patched"}}
+
+
+ROUNDS = [
+    [patch("target-9"), ("PUT", point("target-10", 2)), ("PUT", {"id": "target-11"} | BARE)],
+    [patch("target-10"), ("PUT", point("target-11", 3)), ("DELETE", "target-12"), ("PUT", point("target-12", 4))],
+    [
+        *map(patch, ("target-9", "target-10", "target-12")),
+        ("PUT", point("new", 5)),
+        ("PUT", {"id": "target-13"} | BARE),
+    ],
+    [patch("target-11"), patch("new")],
+    [("PUT", point("target-13", 6))],
+]
+
+
+@pytest.mark.parametrize(("role", "correction"), [("target_prior", "sn"), ("offsets", "offsets")])
+def test_number_of_an_array_stays_with_its_target_as_one_in_its_payload_does(tmp_path, role, correction):
+    numbers = [*NUMBERS.values()]
+    beside = [row | {"number": each} for row, each in zip(small.payload(), numbers, strict=True)]
+    fits = role == "target_prior"
+    for name, given, payload in (("array", numbers, small.payload()), ("column", "number", beside)):
+        options = {"ids": small.IDS, "payload": payload, "correction": correction, "metric": "cosine", "index": "hnsw"}
+        hubless.build(tmp_path, name, small.targets(), small.query_bank() if fits else None, **options, **{role: given})
+    between = [
+        lambda name: None,
+        lambda name: lifecycle.flush(hubless.Catalog(tmp_path), hubless.open(tmp_path, name).parts),
+        lambda name: hubless.merge(tmp_path, name),  # which trains the index anew
+        lambda name: fits and hubless.refit(tmp_path, name, small.vectors(80, 5)),
+        lambda name: None,
+    ]
+    for writes, follows in zip(ROUNDS, between, strict=True):
+        told = []
+        for name in ("array", "column"):
+            with writing.writable(tmp_path, name) as client:
+                for method, sent in writes:
+                    if method == "DELETE":
+                        assert client.delete(f"/points/{sent}").status_code == 200
+                        continue
+                    if (method, name) == ("PUT", "column") and sent["id"] not in ("target-12", "new"):
+                        sent = sent | {"payload": {"number": NUMBERS[sent["id"]]}}
+                    assert client.request(method, "/points", json={"points": [sent]}).status_code == 200
+                told.append({each["id"]: each["offset"] for each in writing.scrolled(client)})
+            follows(name)
+            opened = hubless.open(tmp_path, name)
+            assert version_problem(opened.parts) is None
+            if fits:
+                median = opened.correction().details["prior_median"]
+                assert opened.manifest.target_prior.median == median == np.median(numbers)
+            told.append(dict(zip(opened.ids(np.arange(opened.count)), opened.offsets.tolist(), strict=True)))
+        assert told[:2] == [pytest.approx(each, abs=1e-5) for each in told[2:]]
 
 
 def test_collection_and_metrics_say_what_was_written(client):

@@ -21,11 +21,15 @@ class Wrong(AssertionError):
 
 
 class Value(NamedTuple):
-    """A point: the key that its vector comes from, its title, and the write that put it."""
+    """A point: the key that its vector comes from, its title, and the write that put it.
+
+    It is `built` while nobody has deleted what was built under its id.
+    """
 
     key: str
     title: str
     seq: int
+    built: bool = False
 
 
 @dataclass(eq=False)  # two clients may try the same at once
@@ -60,7 +64,10 @@ class Attempt:
             gone = {wanted for wanted in ids if wanted in state}
             return {wanted: value for wanted, value in state.items() if wanted not in gone}, {"deleted": len(gone)}
         there = sum(wanted in state for wanted in ids)
-        changed = {wanted: Value(key or state[wanted].key, self.title, seq) for wanted, key in self.points}
+        changed = {}
+        for wanted, key in self.points:
+            known = state.get(wanted)
+            changed[wanted] = Value(key or known.key, self.title, seq, known is not None and known.built)
         return {**state, **changed}, {"inserted": len(ids) - there, "updated": there}
 
     def _is_refused(self, known, merged):

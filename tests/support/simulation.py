@@ -315,7 +315,7 @@ class World:
         modules: list[Any] = [catalogs, locks, bank_order]
         for module in modules:
             module.now = self.now
-        self.history = History({wanted: Value(wanted, wanted, 0) for wanted in FIRST})
+        self.history = History({wanted: Value(wanted, wanted, 0, built=True) for wanted in FIRST})
         self.scroll = None
         self.number = 0
         self.inside = None  # a merge, or a compaction
@@ -717,7 +717,7 @@ class World:
         self.disturb()
         for worker in self.workers:
             worker.look()
-        answers = []
+        answers, points = [], []
         for worker in self.workers:
             [(status, document)] = self.ask_all(worker, [Attempt("delete", [("nobody", None)], "")])
             if self.disk.dead:
@@ -735,7 +735,7 @@ class World:
             values = self.history.values(found)
             if len(values) < len(found) or self.ask(worker, "/count", **more)["count"] != len(found):
                 raise Wrong(f"points stand twice, or the count is wrong: {found}")
-            self.check_offsets(found, values)
+            points += found
             answers.append((last, values))
         if answers.count(answers[0]) < WORKERS:
             raise Wrong(f"the workers differ: {answers}")
@@ -743,10 +743,11 @@ class World:
         if restored and last > self.history.last:
             self.history.renumbered(last)
         self.history.settle(last, values, power_cut=power_cut)
+        self.check_offsets(points)
         if self.rng.random() < 0.5:
             self.clear_up()
 
-    def check_offsets(self, points, values):
+    def check_offsets(self, points):
         """Compare offsets with those by the definition, less a constant of the fit, and of the tenant."""
         current = hubless.open(self.path, NAME)
         fit, confidence = current.manifest.fit, current.manifest.confidence
@@ -755,21 +756,19 @@ class World:
         if fit in self.calibrated and not confidence.calibrated:
             raise Wrong(f"{current.version} has lost its calibration")
         for point in points:
-            value = values[point["id"]]
-            if value.key.startswith("none: "):  # a vector that nobody wrote: the history refuses it below
-                continue
+            value = self.history.states[self.history.last][point["id"]]
             if held is not None and abs(point["offset"] - held) < 1e-5:
                 continue
-            expected, whose = self.offset_of(value, current)
+            expected, whose = self.offset_of(point["id"], value, current)
             if whose is not None:
                 expected += self.constants.setdefault((fit, whose), point["offset"] - expected)
             if abs(point["offset"] - expected) > 1e-5:
                 raise Wrong(f"the offset is wrong, {expected} is right: {point}")
 
-    def offset_of(self, value, current):
+    def offset_of(self, wanted, value, current):
         """The offset of a point, and whose constant is to be taken from it; None for nobody's."""
         manifest, given = current.manifest, self.kind.get("offsets") or self.kind.get("target_prior")
-        by_column, by_array = number(value.title), number(value.key) if value.title in FIRST else None
+        by_column, by_array = number(value.title), number(wanted) if value.built else None
         given = by_column if given == COLUMN else by_array
         if "offsets" in self.kind:
             return manifest.own_offsets.median if given is None else given, "all"

@@ -48,11 +48,11 @@ def count_of(client, **body):
 
 
 @contextmanager
-def writable(catalog, **settings):
+def writable(catalog, name=NAME, **settings):
     """A client of a server over the collection."""
     with (
         serving_catalog(catalog, hubness=False, **settings) as url,
-        httpx.Client(base_url=f"{url}/v1/collections/{NAME}", timeout=60) as client,
+        httpx.Client(base_url=f"{url}/v1/collections/{name}", timeout=60) as client,
     ):
         yield client
 

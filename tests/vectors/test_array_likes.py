@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.array_likes import InBlocks
+from support.refusals.vectors import CATEGORIES
 
 import hubless
 from hubless.errors import InputError
@@ -38,10 +39,6 @@ def objects(*rows):
 
 def package(name):
     return pytest.importorskip(name, reason="needs packages of tables: make extras")
-
-
-CATEGORIES = pa.DictionaryArray.from_arrays([0, None], pa.array(["x"], pa.string_view()))
-"""A column of categories, as polars has them: Arrow has no kernel for it."""
 
 
 def polars_rows(kind, *size):

@@ -49,7 +49,6 @@ def jsonl(folder, *rows, types=None):
         (["1.1", "1.10"], "string", ["1.1", "1.10"]),
         (["0.12345678901234567"], "string", ["0.12345678901234567"]),
         (["1e999"], "string", ["1e999"]),
-        (["true", "false"], "bool", [True, False]),
         (["2026-01-31"], "date32[day]", [datetime.date(2026, 1, 31)]),
         (["2026-02-31"], "string", ["2026-02-31"]),
         (["2026-01-31T12:30:00"], "timestamp[us]", [datetime.datetime(2026, 1, 31, 12, 30)]),

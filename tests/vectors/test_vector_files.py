@@ -92,23 +92,16 @@ class TestEveryFormat:
         )
 
 
-@pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f2", ">f4", ">f8"])
+@pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f2", ">f4", ">f8", "i1", "u1", "<i2", ">u2"])
 @pytest.mark.parametrize("write", [write_npy, write_npz])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_every_float_type_byte_order_and_memory_order_is_read_as_the_same_numbers(tmp_path, write, dtype, order):
-    rows = np.asarray(ROWS.astype(dtype), order=order)
+def test_every_type_byte_order_and_memory_order_is_read_as_the_same_numbers(tmp_path, write, dtype, order):
+    given = ROWS if "f" in dtype else np.arange(-20, 32).reshape(13, 4)
+    rows = np.asarray(given.astype(dtype), order=order)
     found = open_items(write(tmp_path / f"rows.{write.__name__[-3:]}", rows), "targets").vectors
     assert read_all(found).dtype == np.float32
     np.testing.assert_array_equal(read_all(found), rows.astype(np.float32))
     np.testing.assert_array_equal(found.take(np.array([3, 1])), rows[[3, 1]].astype(np.float32))
-
-
-@pytest.mark.parametrize("dtype", ["i1", "u1", "<i2", ">u2"])
-@pytest.mark.parametrize("write", [write_npy, write_npz])
-def test_short_whole_numbers_are_read_as_the_same_numbers(tmp_path, write, dtype):
-    rows = np.arange(-20, 32).reshape(13, 4).astype(dtype)
-    found = open_items(write(tmp_path / f"rows.{write.__name__[-3:]}", rows), "targets").vectors
-    np.testing.assert_array_equal(read_all(found), rows.astype(np.float32))
 
 
 @pytest.mark.parametrize("number", [pa.float16(), pa.float32(), pa.float64()], ids=str)
@@ -117,16 +110,6 @@ def test_parquet_lists_of_every_float_type_are_read(tmp_path, number, listed):
     rows = ROWS.astype(number.to_pandas_dtype())
     path = write_parquet(tmp_path / "rows.parquet", rows, listed(number))
     np.testing.assert_array_equal(read_all(open_items(path, "targets").vectors), rows.astype(np.float32))
-
-
-def test_parquet_brings_ids_and_payload(tmp_path):
-    path = write_parquet(tmp_path / "rows.parquet", ROWS, id=[f"t{i}" for i in NUMBERS], title=["x"] * 53, year=NUMBERS)
-    items = open_items(path, "targets")
-    assert items.ids.to_pylist() == [f"t{i}" for i in NUMBERS]
-    assert items.payload_columns == ("title", "year")
-    assert items.payload.count_rows() == 53
-    assert items.payload.to_table(columns=["year"]).column("year").to_pylist() == NUMBERS
-    assert items.files == (path,)
 
 
 def test_parquet_in_a_folder_named_like_a_partition_is_read_by_its_own_columns(tmp_path):

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Unpack
 
 from hubless.builder.inputs.build_inputs import Inputs
-from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.keywords import (
     BuildSettings,
     EngineSettings,
@@ -86,12 +85,10 @@ def build(
         steps.step("reading the inputs")
         seen = given.seen()
         with seen.unchanged():
-            opened, contents = given.open(recipe.metric)
+            read = given.open(recipe)
         with drafting(work.catalog, collection, recipe, steps) as draft:
             with seen.unchanged():
-                # first, so that mistakes in them are found before the long work
-                held = contents(draft.folder)
-                vectors = read_vectors(opened, recipe, draft.folder)
+                vectors, held = read(draft.folder)
             fit = New(vectors=vectors, held=held, bank_of_targets=bank_of_targets, strength=decided)
             made = next_version(None, draft, fit=fit)
             steps.step("writing")

@@ -12,7 +12,6 @@ import pyarrow as pa
 from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.joined import joined_items
 from hubless.builder.inputs.payloads import added_payload
-from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.keywords import IndexSettings, InputSettings, of_record, with_keywords
 from hubless.builder.pipeline.calibration import told_by_labels
 from hubless.builder.pipeline.compaction import needs_training
@@ -121,9 +120,7 @@ class Index(Collection):
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps:
             with seen.unchanged():
-                opened, contents = given.open(recipe.metric)
-                held = contents(None)
-                vectors = read_vectors(opened, recipe)
+                vectors, held = given.open(recipe)(None)
             fit = New(vectors=vectors, held=held, bank_of_targets=bank_of_targets)
             parts = next_version(None, Workbench(recipe=recipe, steps=steps), fit=fit)
             self._home = None

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from hubless.builder.banks.default_strength import lasting_strength
 from hubless.builder.incompatible import check_together
-from hubless.builder.inputs.bank_table import QUERY_BANK
+from hubless.builder.inputs.bank_table import QUERY_BANK, labels_of
 from hubless.builder.inputs.bases import check_dims
 from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.inputs.target_table import TargetTable
@@ -19,7 +19,7 @@ from hubless.builder.pipeline.fit import New
 from hubless.builder.pipeline.manifests import new_manifest, other_numbers, provenance
 from hubless.builder.pipeline.next_version import NextTargets, keep_fit, next_version, placed_nothing
 from hubless.builder.pipeline.publishing import changing, current_parts, drafting
-from hubless.builder.pipeline.refitting import labels_of, lasting_roles, refit_bank, refit_vectors
+from hubless.builder.pipeline.refitting import lasting_roles, refit_bank, refit_vectors
 from hubless.builder.recipe import Recipe, recipe_of
 from hubless.corrections import is_given
 from hubless.corrections.banks.bank_checks import WITHOUT_BANK
@@ -34,7 +34,7 @@ from hubless.errors import (
     JobRunning,
     StorageError,
 )
-from hubless.measures.labels import Labels
+from hubless.measures.labels import KnownItems, Labels
 from hubless.progress import Progressing, Silent, progress_bars
 from hubless.search.engines.full import CANDIDATES
 from hubless.search.opening import open_parts
@@ -305,7 +305,9 @@ def refit(
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
             recipe.check_inputs(query_bank=bank, clicks=clicks, **roles)
             held = rows.held(draft.folder)
-            labels = labels_of(relevant, items, bank.queries.shape[0], rows.ids, bank_order is not None)
+            known = KnownItems(rows.count, rows.ids)
+            # the labels of an order were right when it came; targets may have been deleted since
+            labels = labels_of(relevant, items, known, bank.queries.shape[0], unknown_ids=bank_order is not None)
             targets = rows.vectors(draft.folder)
             vectors = refit_vectors(
                 rows,
@@ -314,6 +316,7 @@ def refit(
                 recipe,
                 parts.space,
                 draft.folder,
+                others={},
                 clicks=clicks,
                 clicked=items,
                 roles=roles,
@@ -323,7 +326,7 @@ def refit(
             made = next_version(parts, draft, fit=fit)
             made = made.saying(bank_order=before.bank_order if bank_order is None else bank_order)
             if clicks is None:
-                made = made.saying(target_prior=before.target_prior, clicks=before.clicks)
+                made = made.saying(clicks=before.clicks)
             if note is not None:
                 made = made.saying(notes=[*made.manifest.notes, note])
             steps.step("writing")

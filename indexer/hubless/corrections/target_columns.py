@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hubless.corrections.base import Rows
 from hubless.corrections.roles import FIT_BY, OWN_OFFSETS, PRIOR, TargetRole
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import F32
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,6 @@ class TargetColumns:
     def __getitem__(self, rows: Any) -> "TargetColumns":
         return TargetColumns({name: column[rows] for name, column in self.by_role.items()})
 
-    def left(self, rows: I64 | None) -> "TargetColumns":
-        """Return the columns of the targets that are left; None for all."""
-        return self if rows is None else self[rows]
-
     def of(self, role: TargetRole) -> TargetColumn | None:
         return self.by_role.get(role.parameter)
 
@@ -69,11 +65,14 @@ class TargetColumns:
         """Return the table with a column that plays a role."""
         return TargetColumns({**self.by_role, role.parameter: column})
 
-    def kept(self, count: int) -> "TargetColumns":
-        """Return the numbers that no payload column has, of `count` targets: nobody knows those of the last."""
-        known = {name: column.values for name, column in self.by_role.items() if column.column is None}
-        padded = {name: np.pad(each, (0, count - len(each)), constant_values=np.nan) for name, each in known.items()}
-        return TargetColumns({name: TargetColumn(values) for name, values in padded.items()})
+    def kept(self, count: int, before: "TargetColumns") -> "TargetColumns":
+        """Return the numbers that no payload column has, of `count` targets: those of the last as they were before."""
+        found = {}
+        for name, column in self.by_role.items():
+            if column.column is None:
+                known = before.by_role.get(name, TargetColumn(np.full(count, np.nan)))
+                found[name] = TargetColumn(np.append(column.values, known.values[len(column.values) :]))
+        return TargetColumns(found)
 
     @property
     def number(self) -> TargetColumn | None:

@@ -160,7 +160,7 @@ def make_plan(job: ReindexJob, folder: Path, catalog: Catalog, *, full: bool = F
     files = found_sources(job.targets, folder)
     paths = _bank_paths(job, folder)
     every = chain(*(file.files for file in files), filterfalse(holds_asked, chain(*paths.values())))
-    seen = InputStamps(**{str(number): path for number, path in enumerate(every)})
+    seen = InputStamps({str(number): path for number, path in enumerate(every)})
     with seen.unchanged():
         banks = {name: stamps(some, folder) for name, some in paths.items()}
         now_there = [stamps(file.files, folder) for file in files]

@@ -36,6 +36,7 @@ from hubless.vectors.plain_arrow import plain_file
 from hubless.vectors.readers.arrow_rows import Dataset, open_dataset, reading_payload
 from hubless.vectors.readers.places import UNREADABLE
 from hubless.vectors.sources import SelectedVectors, VectorSource
+from hubless.vectors.space import Space
 
 _ADDRESS = re.compile(r"[a-z0-9+.-]+:(//|:)", re.IGNORECASE)
 
@@ -298,7 +299,7 @@ def _digests(opened: Items, metric: Metric) -> pa.Array:
     """Return the digests of the rows of a file, which are checked under the metric: later their numbers are others."""
     payload = None if opened.payload is None else _payload_rows(opened.payload, sorted(opened.payload_columns))
     digests = bytearray()
-    for block in checked_blocks(opened.vectors, metric):
+    for block, _ in checked_blocks(opened.vectors, Space(metric, opened.vectors.shape[1])):
         for row in block:
             digest = hashlib.blake2b(row.data, digest_size=DIGEST_BYTES)
             if payload is not None:
@@ -320,7 +321,7 @@ def _payload_rows(payload: Dataset, columns: list[str]) -> Iterator[bytes]:
 
 
 def _payload_of(payload: Dataset, names: Sequence[str], rows: I64) -> pa.Table:
-    return held_payload(open_dataset(payload_rows(payload, names, rows)), list(names), rows).table()
+    return held_payload(open_dataset(payload_rows(payload, names, rows)), names, rows).table()
 
 
 def _joined(parts: Sequence[pa.Table], files: Sequence[SourceFile]) -> pa.Table:

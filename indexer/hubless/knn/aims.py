@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from hubless.errors import InputError
@@ -48,12 +49,12 @@ def parse_aims(recall: float, memory: int | str | None, latency: float | str | N
 
 def _bytes(memory: Any) -> int:
     match = _BYTES.fullmatch(str(memory))
-    size = 0
+    size = 0.0
     if match is not None:
-        size = int(float(match[1]) * (1024 if match[3] else 1000) ** " kmgtpe".index(match[2].lower() or " "))
-    if size <= 0:
+        size = float(match[1]) * (1024 if match[3] else 1000) ** " kmgtpe".index(match[2].lower() or " ")
+    if not 1 <= size < inf:
         raise InputError("memory", "a number of bytes, such as 4GB, 512MiB or 1000000", repr(memory))
-    return size
+    return int(size)
 
 
 def _milliseconds(latency: Any) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.corrections import QueryTime
+from hubless.corrections.target_columns import TargetColumns
 from hubless.errors import LogDamaged, VersionReplaced, one_line
 from hubless.kernels.forks import in_each_process
 from hubless.search.collection import Collection, open_collection
@@ -191,8 +192,12 @@ class Transaction:
         return self._rows
 
     def _changed(self, targets: Targets) -> Targets:
-        """The targets after the waiting writes. What comes of them in the end is done once."""
+        """The targets after the waiting writes. What comes of them in the end is done once.
+
+        Who is put in place of a target keeps what was known of it apart from its payload, unless that went in between.
+        """
         last: dict[str | int, int] = {}  # of each id the row of all that is put; −1 if it goes in the end
+        removed: set[str | int] = set()
         puts = []
         stamps = [np.empty((2, 0), np.int64)]
         count = 0
@@ -204,25 +209,33 @@ class Transaction:
                 puts.append(write)
                 stamps.append(np.stack([np.full(len(write.ids), seq), rank + np.arange(len(write.ids))]))
                 count += len(write.ids)
+            else:
+                removed.update(write.ids.to_pylist())
         known = self._looked_up(list(last))
+        before = [-1 if each in removed else known[each] for each, row in last.items() if row >= 0]
+        columns = targets.columns(np.array(before, np.int64))
         targets = targets.without(np.array([row for each in last if (row := known[each]) >= 0], np.int64))
         rows = np.array([row for row in last.values() if row >= 0], np.int64)
         if not len(rows):
             return targets
         put = Put.joined(puts)
         put = put if len(rows) == count else put.taken(rows)
-        return targets.with_more(new_targets(self._base.parts, put, np.concatenate(stamps, axis=1)[:, rows]))
+        new = new_targets(self._base.parts, put, np.concatenate(stamps, axis=1)[:, rows], columns)
+        return targets.with_more(new)
 
 
-def new_targets(base: Parts, put: Put, stamps: I64) -> NewTargets:
-    """Return what is put to a version, with offsets from its correction as it was fitted, and stamps (2, n)."""
+def new_targets(base: Parts, put: Put, stamps: I64, kept: TargetColumns) -> NewTargets:
+    """Return what is put to a version, with offsets from its correction as it was fitted, and stamps (2, n).
+
+    `kept` is what is known of each apart from its payload.
+    """
     vectors, there = _stored(base, put.vectors), put.there
     offsets = np.zeros(len(put.ids), np.float32)
     if there.any():
-        columns = columns_of(base.manifest.roles, put.payload)[there]
+        columns = columns_of(base.manifest.roles, put.payload, kept)[there]
         given = ArrayVectors(put.vectors[there], "vectors")
         offsets[there] = base.correction().offsets(given, columns=columns)
-    return NewTargets(vectors, offsets, put.ids, put.payload, there, stamps)
+    return NewTargets(vectors, offsets, put.ids, put.payload, there, stamps, kept)
 
 
 def _stored(base: Parts, vectors: F32) -> F32:

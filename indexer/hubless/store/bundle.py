@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -491,8 +490,8 @@ def role_records(columns: TargetColumns) -> dict[str, PriorRecord | str | None]:
 def _role_record(name: str, column: TargetColumn) -> PriorRecord | str | None:
     if TARGET_ROLES[name].above is None:
         return column.column
-    smallest, largest = np.nanmin(column.values), np.nanmax(column.values)
-    return PriorRecord(column=column.column, median=column.median, smallest=smallest, largest=largest)
+    known = column.filled.values
+    return PriorRecord(column=column.column, median=column.median, smallest=known.min(), largest=known.max())
 
 
 def path_of(folder: Path, file: str) -> Path:

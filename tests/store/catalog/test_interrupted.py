@@ -43,16 +43,6 @@ def test_version_that_was_moved_but_never_current_is_removed_by_the_next_change(
     assert small.entries(tmp_path) == [first.version, second.version]
 
 
-def test_parts_of_segments_and_fits_that_are_being_deleted_go_with_the_next_change(tmp_path):
-    built = small.build(tmp_path)
-    for kind in ("segments", "fits"):
-        left = tmp_path / "photos" / kind / ".deleted-20250101-bbb"
-        left.mkdir()
-        (left / "file").write_bytes(b"half")
-    hubless.Catalog(tmp_path).rollback("photos", built.version)
-    assert folders(tmp_path) == {"segments": [built.version], "fits": [built.version]}
-
-
 KILLED = """
 import json
 import os

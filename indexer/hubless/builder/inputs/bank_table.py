@@ -7,13 +7,16 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs.given_columns import HasColumn, bank_columns
+from hubless.builder.inputs.given_columns import bank_columns
 from hubless.corrections.banks.counts import counts_of
 from hubless.corrections.grouped import GroupedVectors
 from hubless.corrections.roles import FIT_BY
-from hubless.corrections.supported import asked_by
-from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
+from hubless.errors import InputError
+from hubless.measures.labelled_pairs import calibrating_rows
+from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.measures.repeats import with_copies
+from hubless.store.bundle import Played
 from hubless.vectors.arrays import I64
 from hubless.vectors.files import Items
 from hubless.vectors.sources import StackedVectors, VectorSource, in_memory
@@ -38,7 +41,7 @@ class BankTable:
     relevant: Sequence[I64 | None] | None = None
 
     @classmethod
-    def of(cls, items: Items, roles: Mapping[str, HasColumn], name: str = "the query bank") -> Self:
+    def of(cls, items: Items, roles: Mapping[str, Played | TargetColumn], name: str = "the query bank") -> Self:
         """Return the queries of a file, with columns that play roles, whose errors call the bank by `name`."""
         count = items.vectors.shape[0]
         return cls(items.vectors, counts_of(items), [None] * count, bank_columns(items, roles, name), items.ids)
@@ -56,10 +59,6 @@ class BankTable:
             compared=banks[0].compared,
         )
 
-    def asked(self, read: VectorSource) -> VectorSource:
-        """Return the queries as they were read, with their clients."""
-        return asked_by(in_memory(read), read.name, self.clients) if any(self.clients) else read
-
     @property
     def source(self) -> VectorSource:
         """The queries with what a fit has to know of each: its group, if there are any, and how often it was asked."""
@@ -67,3 +66,18 @@ class BankTable:
         if (groups := self.columns.of(FIT_BY)) is not None:
             bank = GroupedVectors(in_memory(bank), bank.name, groups.values)
         return with_copies(bank, self.counts)
+
+
+def labels_of(
+    relevant: Labels | None, asked: Items | None, targets: KnownItems, count: int = 0, *, unknown_ids: bool = False
+) -> list[I64 | None] | None:
+    """Return the rows of the right targets of each bank query; None without labels.
+
+    Those of the queries that were `asked` come last of `count`. `unknown_ids` of targets that are gone are left out.
+    """
+    if relevant is None:
+        return None
+    if asked is None:
+        raise InputError("relevant", "none without the queries whose right targets it has", "some")
+    rows = calibrating_rows(relevant, targets, known_queries(asked), unknown_ids=unknown_ids)
+    return [None] * (count - len(rows)) + rows

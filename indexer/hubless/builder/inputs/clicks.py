@@ -50,14 +50,12 @@ class Clicks:
     def __getitem__(self, rows: I64 | Flags) -> "Clicks":
         return Clicks(*(each[rows] for each in vars(self).values()))
 
-    def left(self, queries: I64 | None, targets: I64 | None) -> "Clicks":
-        """Return the clicks on what is left: these rows, ascending, of queries and of targets; None for all."""
-        found = self
-        if queries is not None:
-            found = replace(found, queries=np.searchsorted(queries, found.queries))[np.isin(found.queries, queries)]
-        if targets is not None:
-            found = replace(found, targets=np.searchsorted(targets, found.targets))[np.isin(found.targets, targets)]
-        return found
+    def left(self, queries: I64, targets: I64) -> "Clicks":
+        """Return the clicks on what is left: these rows, ascending, of queries and of targets."""
+        kept = self[np.isin(self.queries, queries) & np.isin(self.targets, targets)]
+        return replace(
+            kept, queries=np.searchsorted(queries, kept.queries), targets=np.searchsorted(targets, kept.targets)
+        )
 
     def columns(self, targets: int, power: float) -> TargetColumns:
         """Return the target prior of so many targets that clicks make; no column if they say nothing.
@@ -165,5 +163,5 @@ def _of(given: Clicks, source: VectorSource) -> tuple[VectorSource, Clicks]:
     """Return the queries of a source that have clicks, and the clicks by these."""
     if not len(given.queries):
         raise InputError("clicks", "some on targets that are there, of queries that are there", "none")
-    known = np.unique(given.queries)
-    return SelectedVectors(source, known, source.name), given.left(known, None)
+    known, queries = np.unique(given.queries, return_inverse=True)
+    return SelectedVectors(source, known, source.name), replace(given, queries=queries)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -10,15 +10,9 @@ from hubless.corrections.roles import NO_GROUP, TARGET_ROLES, TargetRole
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
 from hubless.errors import InputError, StorageError, names_of
 from hubless.search.segments.role_columns import in_payload
+from hubless.store.bundle import Played
 from hubless.vectors.files import Items
 from hubless.vectors.readers.arrow_rows import reading_payload
-
-
-class HasColumn(Protocol):
-    """Something that says which payload column plays a role; None for numbers that are kept apart."""
-
-    @property
-    def column(self) -> str | None: ...
 
 
 def given_columns(given: Mapping[str, Any], items: Items) -> TargetColumns:
@@ -52,7 +46,7 @@ def _column_table(items: Items, column: str) -> pa.Table | None:
         return items.payload.schema.empty_table().select(list(items.payload_columns))
 
 
-def bank_columns(items: Items, roles: Mapping[str, HasColumn], name: str) -> TargetColumns:
+def bank_columns(items: Items, roles: Mapping[str, Played | TargetColumn], name: str) -> TargetColumns:
     """Return the columns of queries by role. Raises `InputError` naming the bank, if it has no such column."""
     found = NO_COLUMNS
     for role, played in roles.items():

@@ -32,12 +32,13 @@ def open_given(given: Vectors, parameter: str, metric: str, *, skip_bad_rows: bo
         raise error from error.__cause__
 
 
-def without_bad_rows(items: Items, metric: str) -> tuple[Items, I64 | None]:
-    """Return targets without the rows that are no vectors, which a warning names, and the rows left; None for all."""
+def without_bad_rows(items: Items, metric: str) -> tuple[Items, I64]:
+    """Return targets without the rows that are no vectors, which a warning names, and the rows that are left."""
+    every = np.arange(items.vectors.shape[0])
     rows = good_rows(items.vectors, metric)
     if rows is None:
-        return items, None
-    ids = to_arrow(np.arange(items.vectors.shape[0])) if items.ids is None else items.ids
+        return items, every
+    ids = to_arrow(every) if items.ids is None else items.ids
     payload = None
     if items.payload is not None:
         payload = open_dataset(payload_rows(items.payload, items.payload_columns, rows))

@@ -17,23 +17,23 @@ from hubless.vectors.readers.arrow_rows import Dataset, reading_payload
 from hubless.vectors.readers.kept_values import ALL_ROWS, in_column
 
 
-def write_payload(payload: Dataset, columns: list[str], folder: Path) -> None:
-    """Write payload as an Arrow file, which can be mapped."""
+def held_payload(
+    payload: Dataset, columns: Sequence[str], rows: I64 | range = ALL_ROWS, folder: Path | None = None
+) -> Payload:
+    """Payload in the types that it is stored with: written to a folder as an Arrow file and mapped, or in memory.
+
+    `rows` are what errors call its rows.
+    """
     with reading_payload():
-        schema, batches = _stored_batches(payload, columns)
+        scanner = payload.scanner(columns=list(columns))
+        schema = payload_schema(scanner.projected_schema)
+        batches = _stored_batches(scanner, schema, rows)
+        if folder is None:
+            return Payload(pa.Table.from_batches(batches, schema))
         with pa.OSFile(str(folder / bundle.PAYLOAD), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
             for batch in batches:
                 writer.write_batch(batch)
-
-
-def held_payload(payload: Dataset, columns: list[str], rows: I64 | range = ALL_ROWS) -> Payload:
-    """Payload in memory, with the types that it would be stored with; `rows` are what errors call its rows.
-
-    Raises `InputError` as `write_payload`.
-    """
-    with reading_payload():
-        schema, batches = _stored_batches(payload, columns, rows)
-        return Payload(pa.Table.from_batches(batches, schema))
+    return Payload.open(folder / bundle.PAYLOAD)
 
 
 def added_payload(payload: PayloadLike | None, schema: pa.Schema | None, count: int) -> pa.Table | None:
@@ -67,17 +67,9 @@ def _objects(payload: PayloadLike) -> Sequence[Mapping[str, Any]]:
     return rows
 
 
-def _stored_batches(
-    payload: Dataset, columns: list[str], rows: I64 | range = ALL_ROWS
-) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    scanner = payload.scanner(columns=columns)
-    schema = payload_schema(scanner.projected_schema)
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        start = 0
-        for batch in scanner.to_batches():
-            here = partial(in_column, rows=rows[start : start + len(batch)])
-            yield from in_columns(pa.Table.from_batches([batch]), schema, here).to_batches()
-            start += len(batch)
-
-    return schema, batches()
+def _stored_batches(scanner: Any, schema: pa.Schema, rows: I64 | range) -> Iterator[pa.RecordBatch]:
+    start = 0
+    for batch in scanner.to_batches():
+        here = partial(in_column, rows=rows[start : start + len(batch)])
+        yield from in_columns(pa.Table.from_batches([batch]), schema, here).to_batches()
+        start += len(batch)

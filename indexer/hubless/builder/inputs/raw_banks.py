@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 
 from hubless.builder.banks.payload_queries import column_texts, encoded_texts, payload_columns
+from hubless.builder.inputs.bank_table import QUERY_BANK
 from hubless.encoders import Encoder
 from hubless.errors import InputError, NoEncoder, UnknownField, advice, names_of
 from hubless.store.query_sample import QuerySample, holds_sample, read_sample
@@ -11,8 +12,6 @@ from hubless.vectors.arrays import F32
 from hubless.vectors.files import Items, Vectors
 from hubless.vectors.readers.arrow_rows import reading_payload
 from hubless.vectors.sources import HeldVectors
-
-_QUERY_BANK = "query bank"
 
 _log = logging.getLogger("hubless.banks")
 
@@ -26,9 +25,9 @@ def raw_bank(given: Vectors | None, targets: Items, encoder: Encoder | None) -> 
     if not isinstance(given, str | Path):
         return None
     if (columns := payload_columns(given)) is not None:
-        return Items(HeldVectors(_of_payload(columns, targets, encoder), _QUERY_BANK)), ()
+        return Items(HeldVectors(_of_payload(columns, targets, encoder), QUERY_BANK)), ()
     sample = sample_at(given)
-    return None if sample is None else (Items(HeldVectors(sample.vectors, _QUERY_BANK)), sample.clients)
+    return None if sample is None else (Items(HeldVectors(sample.vectors, QUERY_BANK)), sample.clients)
 
 
 def sample_at(path: str | Path) -> QuerySample | None:
@@ -43,11 +42,11 @@ def sample_at(path: str | Path) -> QuerySample | None:
 
 def _of_payload(columns: list[str], targets: Items, encoder: Encoder | None) -> F32:
     if encoder is None:
-        raise NoEncoder(_QUERY_BANK, f"an encoder{advice(' ({})', 'encoder')}, which makes queries of texts", "none")
+        raise NoEncoder(QUERY_BANK, f"an encoder{advice(' ({})', 'encoder')}, which makes queries of texts", "none")
     if targets.payload is None:
-        raise InputError(_QUERY_BANK, "a payload that has texts", "none")
+        raise InputError(QUERY_BANK, "a payload that has texts", "none")
     if unknown := set(columns) - set(targets.payload_columns):
-        raise UnknownField(_QUERY_BANK, f"columns of the payload: {names_of(targets.payload_columns)}", min(unknown))
+        raise UnknownField(QUERY_BANK, f"columns of the payload: {names_of(targets.payload_columns)}", min(unknown))
     with reading_payload():
         table = targets.payload.to_table(columns=columns)
     return encoded_texts(column_texts(table, columns), encoder.encode, columns)

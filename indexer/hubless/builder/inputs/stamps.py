@@ -1,6 +1,6 @@
 """The files of the inputs, watched: a build reads what it has checked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,9 +18,9 @@ _READ = (*ID_FILES, *SHARDS)
 class InputStamps:
     """The files and folders among some inputs, as they were when this was made, before anything was read."""
 
-    def __init__(self, **inputs: object) -> None:
-        self._paths = {name: split_member(given)[0] for name, given in inputs.items() if isinstance(given, str | Path)}
-        self._stamps = {name: _stamps(path) for name, path in self._paths.items()}
+    def __init__(self, inputs: Mapping[str, str | Path]) -> None:
+        paths = {name: split_member(given)[0] for name, given in inputs.items()}
+        self._seen = {name: (path, _stamps(path)) for name, path in paths.items()}
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
@@ -33,9 +33,8 @@ class InputStamps:
         self._check()
 
     def _check(self, error: Exception | None = None) -> None:
-        for name, path in self._paths.items():
+        for name, (path, before) in self._seen.items():
             now = _stamps(path)
-            before = self._stamps[name]
             for file in sorted({*before, *now}):
                 if now.get(file) != before.get(file):
                     what = f"{name.replace('_', ' ')} ({file.name})"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.build_vectors import BuildVectors
 from hubless.builder.inputs.clicks import Clicks
 from hubless.builder.recipe import Recipe
 from hubless.corrections.fits import fit_each

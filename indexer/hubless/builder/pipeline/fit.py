@@ -11,7 +11,7 @@ from hubless.builder.banks.bank_review import warnings
 from hubless.builder.banks.bank_split import split_bank
 from hubless.builder.banks.default_strength import first_strength
 from hubless.builder.indexing import ExactAnswers, IndexOrder
-from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.build_vectors import BuildVectors
 from hubless.builder.inputs.target_table import TargetTable
 from hubless.builder.pipeline.calibration import fitted_cut, judged_by
 from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
@@ -39,6 +39,7 @@ from hubless.corrections.banks.bank_checks import (
 from hubless.corrections.banks.far_away import check_near
 from hubless.corrections.banks.live_queries import MOST_LIVE, drawn
 from hubless.corrections.fits import fit_each
+from hubless.corrections.target_columns import NO_COLUMNS
 from hubless.measures.bank_record import BankRecord
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.measures.labelled_pairs import LabelledPairs, hold_out_pairs
@@ -100,7 +101,8 @@ def fit_version(new: New, bench: Workbench) -> Parts:
     _check_live(vectors, recipe.metric)
     fitted = _fitted(vectors, bank, bench, hold_back=new.hold_back)
     placed, corrected = fitted.placed, fitted.corrected
-    held = replace(held, columns=vectors.columns)
+    before = held.columns if clicked is None else NO_COLUMNS
+    held = replace(held, columns=vectors.columns.kept(len(held.ids), before))
     stored = held.fill(placed.targets, placed.occurrence if vectors.bank_given else None)
     ranker = Ranker(stored, corrected.query_time)
     chosen = _strength(vectors.live_queries, ranker, bench.steps)

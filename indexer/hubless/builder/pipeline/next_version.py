@@ -16,7 +16,9 @@ from hubless.builder.pipeline.publishing import Workbench, drafting
 from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, HubnessCounts
 from hubless.builder.recipe import Recipe, recipe_of
 from hubless.corrections.banks.bank_checks import bank_sample
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
 from hubless.encoders import Encoder
+from hubless.kernels.forks import cached_property
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES
 from hubless.knn.augment import augmented_dim, folded_queries
@@ -72,7 +74,15 @@ class NextTargets:
     def held(self, folder: Path | None) -> TargetTable:
         """Return ids, payload and encoder as they are served."""
         made = TargetTable.of(self.ids, self.payload, self.encoder, folder)
-        return made if self.before is None else replace(made, columns=self.before.targets.columns(self.kept))
+        return replace(made, columns=self.columns)
+
+    @cached_property
+    def columns(self) -> TargetColumns:
+        """What is kept of each apart from its payload: what is put in place of a target keeps what was known of it."""
+        if self.before is None:
+            return NO_COLUMNS
+        rows = [self.kept, self.before.ids.rows(self.put_ids.to_pylist()), self.bare]
+        return self.before.targets.columns(np.concatenate(rows))
 
     @property
     def count(self) -> int:
@@ -94,10 +104,17 @@ class NextTargets:
         return self.count - int((np.concatenate([self.kept, self.bare]) < stored).sum())
 
     @property
+    def put_ids(self) -> pa.Array:
+        return self.ids.slice(len(self.kept), self.count_with_vector - len(self.kept))
+
+    @property
     def put_payload(self) -> pa.Table | None:
         """The payload of those that are put."""
-        count = 0 if self.put is None else self.put.shape[0]
-        return None if self.payload is None else self.payload.slice(len(self.kept), count)
+        return None if self.payload is None else self.payload.slice(len(self.kept), len(self.put_ids))
+
+    @property
+    def put_columns(self) -> TargetColumns:
+        return self.columns[len(self.kept) : self.count_with_vector]
 
     @property
     def parts(self) -> Parts:
@@ -117,7 +134,7 @@ class NextTargets:
         kept = self.parts.targets.offsets(self.kept)
         if self.put is None:
             return kept
-        columns = columns_of(self.parts.manifest.roles, self.put_payload)
+        columns = columns_of(self.parts.manifest.roles, self.put_payload, self.put_columns)
         advance = steps.step("computing offsets", self.put.shape[0])
         return np.concatenate([kept, self.parts.correction().offsets(self.put, advance, columns)])
 
@@ -134,11 +151,11 @@ class NextTargets:
         leaving = np.setdiff1d(np.arange(len(before.targets)), np.concatenate([self.kept, self.bare]))
         targets = before.targets.without(leaving)
         if self.put is not None:
-            count = self.put.shape[0]
-            ids, payload = self.ids.slice(len(self.kept), count), self.put_payload
-            put = Put(in_memory(self.put), ids, payload and payload.combine_chunks())
-            ranks = before.targets.next_rank(before.seq) + np.arange(count)
-            targets = targets.with_more(new_targets(before, put, np.stack([np.full(count, before.seq), ranks])))
+            payload = self.put_payload
+            put = Put(in_memory(self.put), self.put_ids, payload and payload.combine_chunks())
+            ranks = before.targets.next_rank(before.seq) + np.arange(len(put.ids))
+            stamps = np.stack([np.full(len(ranks), before.seq), ranks])
+            targets = targets.with_more(new_targets(before, put, stamps, self.put_columns))
         return changed_parts(replace(before, encoder=self.encoder), targets, before.seq)
 
 

@@ -6,13 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from hubless.builder.inputs.bank_table import QUERY_BANK, BankTable
-from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.build_vectors import BuildVectors, read_vectors
 from hubless.builder.inputs.clicks import ClicksLike, open_clicks
-from hubless.builder.inputs.given_columns import check_shared
-from hubless.builder.inputs.readings import read_source
 from hubless.builder.pipeline.next_version import NextTargets
 from hubless.builder.recipe import Recipe
 from hubless.corrections.by_group import FittedByGroup
@@ -22,13 +19,11 @@ from hubless.corrections.roles import FIT_BY, OWN_OFFSETS, PRIOR
 from hubless.corrections.supported import BELIEVED
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
 from hubless.errors import InputError
-from hubless.measures.labelled_pairs import calibrating_rows
-from hubless.measures.labels import KnownItems, Labels, known_queries
+from hubless.measures.labels import KnownItems
 from hubless.search.parts import Parts
 from hubless.search.segments.role_columns import columns_of
 from hubless.store.bundle import Played, Roles
-from hubless.vectors.arrays import F32, F64, I64
-from hubless.vectors.comparing import side_of
+from hubless.vectors.arrays import F32, F64
 from hubless.vectors.files import Items
 from hubless.vectors.sources import HeldVectors, VectorSource
 from hubless.vectors.space import Space
@@ -45,44 +40,38 @@ def refit_vectors(
     space: Space,
     folder: Path,
     *,
-    others: Mapping[str, VectorSource] | None = None,
+    others: Mapping[str, VectorSource],
     clicks: ClicksLike | None = None,
     clicked: Items | None = None,
     roles: Roles,
-    **more: Any,
 ) -> BuildVectors:
     """Read the bank and `others`, such as live queries, and give each of the targets (p, d) what its columns say.
 
-    `clicked` are the queries whose rows and ids clicks may name, `roles` which columns play what; `more` are other
-    fields.
+    `clicked` are the queries whose rows and ids clicks may name, `roles` which columns play what.
     """
-    count = targets.shape[0]
-    sources = {"query_bank": bank.queries, **(others or {})}
-    if clicks is not None:
-        known = KnownItems(count, rows.ids.slice(0, count))
-        sources["clicked"], more["clicks"] = open_clicks(clicks, clicked, known)
-    records = dict(rows.parts.manifest.provenance.inputs) if rows.before else {}
-    for chosen in () if clicks is None else ("clicks", PRIOR.parameter):
-        records.pop(chosen, None)
-    for name, source in sources.items():
-        given = space.of_compared if name == "query_bank" and bank.compared else space
-        held = name in ("query_bank", "clicked")
-        more[name], record = read_source(source, given, side_of(name), folder, held=held)
-        if name == "query_bank":
-            records[name] = record
-    columns = columns_of(roles, rows.known_payload, _kept_columns(rows, targets, roles))
-    check_shared(columns, bank.columns)
     before = rows.before
+    records = {} if before is None else dict(before.manifest.provenance.inputs)
+    records.pop("query_bank", None)
+    known = None
+    if clicks is not None:
+        count = targets.shape[0]
+        asked, known = open_clicks(clicks, clicked, KnownItems(count, rows.ids.slice(0, count)))
+        others = {**others, "clicked": asked}
+        for chosen in ("clicks", PRIOR.parameter):
+            records.pop(chosen, None)
     kept = before is not None and before.manifest.correction.name == recipe.correction
-    return BuildVectors(
-        space=space,
-        targets=targets,
-        bank=replace(bank, queries=bank.asked(more.pop("query_bank"))),
-        columns=columns,
+    return read_vectors(
+        targets,
+        bank,
+        columns_of(roles, rows.known_payload, _kept_columns(rows, targets, roles)),
+        recipe,
+        folder,
+        space,
+        others=others,
+        records=records,
+        clicks=known,
         # the calibration stays with the correction
         calibrated=before if kept else None,
-        records=records,
-        **more,
     )
 
 
@@ -130,21 +119,6 @@ def refit_bank(
     return bank
 
 
-def labels_of(
-    relevant: Labels | None, given: Items | None, count: int, ids: pa.Array, ordered: bool
-) -> list[I64 | None] | None:
-    """Return the rows of the right targets of each bank query. The given queries come last.
-
-    The labels of an order were right when it came; targets may have been deleted since.
-    """
-    if relevant is None:
-        return None
-    if given is None:
-        raise InputError("relevant", "none without the queries whose right targets it has", "some")
-    rows = calibrating_rows(relevant, KnownItems(len(ids), ids), known_queries(given), unknown_ids=ordered)
-    return [None] * (count - len(rows)) + rows
-
-
 def lasting_roles(before: Roles, fit_by: str | None, *, clicks: bool) -> Roles:
     """Return the roles that columns play in a new fit: in place of offsets that were given there is a correction.
 
@@ -157,7 +131,7 @@ def lasting_roles(before: Roles, fit_by: str | None, *, clicks: bool) -> Roles:
 
 def _kept_columns(rows: NextTargets, targets: VectorSource, roles: Roles) -> TargetColumns:
     """Return what is kept of the targets (n, d) apart from their payload."""
-    known = NO_COLUMNS if rows.before is None else rows.before.targets.columns(rows.kept)
+    known = rows.columns[: rows.count_with_vector]
     if all(played.column is not None or name in known.by_role for name, played in roles.items()):
         return known
     record = rows.parts.manifest.target_prior

@@ -3,7 +3,7 @@
 To replace a target costs a row, whatever else there is. Once more rows are gone than left, the others move together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
 from hubless.knn.augment import augmented_dim, folded_targets
 from hubless.knn.base import Found
 from hubless.search.bitmap import Bitmap
@@ -148,7 +149,7 @@ class NewTargets:
     """Targets to add: vectors (a, d) as they are compared, offsets, ids, payload in the types of the others.
 
     Vector and offset of those without `has_vector` are 0. `stamps` (2, a) say which write put each, and in which row
-    of it.
+    of it. `columns` are kept of those whose id a target had.
     """
 
     vectors: F32
@@ -157,38 +158,56 @@ class NewTargets:
     payload: pa.Table | None
     has_vector: Flags
     stamps: I64
+    columns: TargetColumns = NO_COLUMNS
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Memory(Segment):
-    """A segment that grows: `with_more` gives another, in the same memory. `rows` are [t, −h], offsets and stamps."""
+    """A segment that grows: `with_more` gives another, in the same memory.
+
+    `rows` are [t, −h], offsets, stamps, and what is kept in each column.
+    """
 
     ids: MemoryIds
     rows: GrowingRows
 
     @classmethod
-    def empty(cls, dim: int, id_type: pa.DataType, schema: pa.Schema | None) -> "Memory":
-        """No rows, of d dimensions."""
+    def empty(cls, dim: int, id_type: pa.DataType, schema: pa.Schema | None, roles: Collection[str] = ()) -> "Memory":
+        """No rows, of d dimensions, with the columns of some roles."""
         folded = np.empty((0, augmented_dim(dim)), np.float32)
-        rows = GrowingRows(folded, np.empty(0, np.float32), np.empty((0, 2), np.int64))
+        numbers = [np.empty(0) for _ in roles]
+        rows = GrowingRows(folded, np.empty(0, np.float32), np.empty((0, 2), np.int64), *numbers)
         payload = None if schema is None else Payload(schema.empty_table())
-        return cls._of(dim, rows, MemoryIds(id_type), payload, NO_ROWS)
+        return cls._of(dim, rows, MemoryIds(id_type), payload, NO_ROWS, roles)
 
     @classmethod
-    def _of(cls, dim: int, rows: GrowingRows, ids: MemoryIds, payload: Payload | None, bare: I64) -> "Memory":
-        folded, offsets, stamps = rows.columns
-        index = MemoryIndex(dim, folded)
-        return cls(index=index, offsets=offsets, stamps=stamps.T, ids=ids, payload=payload, bare=bare, rows=rows)
+    def _of(
+        cls, dim: int, rows: GrowingRows, ids: MemoryIds, payload: Payload | None, bare: I64, roles: Collection[str]
+    ) -> "Memory":
+        folded, offsets, stamps, *numbers = rows.columns
+        return cls(
+            index=MemoryIndex(dim, folded),
+            offsets=offsets,
+            stamps=stamps.T,
+            ids=ids,
+            payload=payload,
+            bare=bare,
+            columns=TargetColumns(dict(zip(roles, map(TargetColumn, numbers), strict=True))),
+            rows=rows,
+        )
 
     def with_more(self, more: NewTargets) -> "Memory":
         """Return the segment with more targets behind its own; memory that has room is shared."""
         folded = folded_targets(more.vectors, more.offsets)
+        roles = self.columns.by_role
+        numbers = [more.columns.by_role[name].values for name in roles]
         return self._of(
             self.index.dim,
-            self.rows.with_rows(folded, more.offsets, more.stamps.T),
+            self.rows.with_rows(folded, more.offsets, more.stamps.T, *numbers),
             self.ids.with_more(more.ids.to_pylist()),
             None if self.payload is None or more.payload is None else self.payload.with_rows(more.payload),
             np.concatenate([self.bare, len(self) + np.flatnonzero(~more.has_vector)]),
+            roles,
         )
 
     def moved_together(self, view: SegmentView) -> "Memory":
@@ -197,5 +216,7 @@ class Memory(Segment):
         ids = view.of_left(self.ids.array)
         payload = None if self.payload is None else view.of_left(self.payload.table()).combine_chunks()
         vectors = self.index.vectors(left)
-        new = NewTargets(vectors, self.offsets[left], ids, payload, self.have_vectors[left], self.stamps_of(left))
-        return Memory.empty(self.index.dim, ids.type, None if payload is None else payload.schema).with_more(new)
+        there, stamps, columns = self.have_vectors[left], self.stamps_of(left), self.columns[left]
+        new = NewTargets(vectors, self.offsets[left], ids, payload, there, stamps, columns)
+        schema = None if payload is None else payload.schema
+        return Memory.empty(self.index.dim, ids.type, schema, columns.by_role).with_more(new)

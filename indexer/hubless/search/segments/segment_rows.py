@@ -150,10 +150,13 @@ class SegmentRows:
         return np.ascontiguousarray(found.T, np.int32)
 
     def columns(self, rows: I64) -> TargetColumns:
-        """Return what is kept of some rows (r,) apart from their payload; NaN for those of which nobody said it."""
-        names = {name for view in self.views for name in view.segment.columns.by_role}
-        known = {name: self.gathered(rows, partial(_numbers, name), np.empty(0)) for name in sorted(names)}
-        return TargetColumns({name: TargetColumn(values) for name, values in known.items()})
+        """Return what is kept of some rows (r,) apart from their payload; NaN where nobody said it, and for row −1."""
+        found = {}
+        for name in self.written.segment.columns.by_role:
+            values = np.full(len(rows), np.nan)
+            values[rows >= 0] = self.gathered(rows[rows >= 0], partial(_numbers, name), values)
+            found[name] = TargetColumn(values)
+        return TargetColumns(found)
 
     def stamped(self, rows: I64) -> I64:
         """Return the stamp of each of some rows, (2, r)."""

@@ -38,7 +38,8 @@ class Targets(SegmentRows):
         """Segments, and an empty one in memory. `gone` are the rows of each that are gone; none without."""
         known = segments[0]
         schema = None if known.payload is None else known.payload.schema
-        memory = Memory.empty(dim, known.ids.array.type, schema)
+        roles = sorted({name for segment in segments for name in segment.columns.by_role})
+        memory = Memory.empty(dim, known.ids.array.type, schema, roles)
         missing = gone or [NO_ROWS] * len(segments)
         views = [SegmentView(segment, rows) for segment, rows in zip(segments, missing, strict=True)]
         return cls((*views, SegmentView(memory)), StoredSegments(tuple(segments)), MatchesCache(0))
