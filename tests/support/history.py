@@ -129,7 +129,8 @@ class History:
                 if attempt.seq < attempt.after:
                     raise Wrong(f"write {attempt.seq} was acknowledged after {attempt.after}: {attempt}")
                 self.last = max(self.last, attempt.seq)
-                if attempt.durable:
+                attempt.document = document
+                if attempt.durable and _changes(attempt):  # else it has nothing to wait for
                     self.durable = max(self.durable, attempt.seq)
             elif not attempt.faulty and document.get("code") not in REFUSALS:
                 raise Wrong(f"a right write was refused: {status} {document}: {attempt}")
