@@ -30,7 +30,7 @@ def test_build_publishes_at_the_address_and_open_finds_it(store, tmp_path):
 def test_build_without_permission_or_bucket_fails_before_the_long_work(store, monkeypatch):
     from hubless.builder import build as job
 
-    monkeypatch.setattr(job, "fit_version", None)
+    monkeypatch.setattr(job, "next_version", None)
     store.faults.add(failing(1000, status="403 Forbidden", code="AccessDenied", method="HEAD"))
     with pytest.raises(StorageError, match="no permission"):
         build()

@@ -115,10 +115,14 @@ def test_workers_over_a_read_only_catalog_count_together(tmp_path):
     with disk(tmp_path / "disk", 64) as path:
         small.build(path / "catalog", "photos")
         remount(path, "ro")
-        with served(path / "catalog", "--workers", 2) as server:
-            server.wait_until_all_have_loaded("photos", 2)
-            ask(server, 20)
-            assert server.metrics()[ANSWERED] == 20
-            kill_one(server)
-            ask(server, 5)
-            assert server.metrics()[ANSWERED] == 25
+        count(path / "catalog")
+
+
+def count(catalog, **settings):
+    with served(catalog, "--workers", 2, **settings) as server:
+        server.wait_until_all_have_loaded("photos", 2)
+        ask(server, 20)
+        assert server.metrics()[ANSWERED] == 20
+        kill_one(server)
+        ask(server, 5)
+        assert server.metrics()[ANSWERED] == 25

@@ -49,7 +49,6 @@ def move(catalog):
 @pytest.mark.parametrize(
     ("index", "steps"),
     [
-        ("hnsw", [refit, refit]),
         ("hnsw", [add_some, move, refit]),
         ("hnsw", [remove_many, refit, add_some]),  # the index is trained anew
         ("flat", [remove_many, refit]),  # the segment is written anew
@@ -82,14 +81,17 @@ def as_before(catalog):
     small.reseal(folder)
 
 
+LIFE = (add_some, remove_many, refit, refit)
+
+
 def test_older_collection_takes_writes_and_its_prior_is_read_from_its_offsets(tmp_path):
     build(tmp_path, target_prior=COUNTS)
     as_before(tmp_path)
-    for step in (add_some, remove_many, refit, refit):
+    for step in LIFE:
         assert collection_problem(hubless.open(tmp_path, "c")) is None
         step(tmp_path)
     build(tmp_path / "now", target_prior=COUNTS)
-    for step in (add_some, remove_many, refit, refit):
+    for step in LIFE:
         step(tmp_path / "now")
     found, expected = (hubless.open(each, "c").offsets for each in (tmp_path, tmp_path / "now"))
     np.testing.assert_allclose(found, expected, atol=1e-4)

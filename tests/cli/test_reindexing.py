@@ -188,7 +188,6 @@ def test_plan_evaluates_the_gates_of_the_number_of_targets(reindex, job):
     jobs.rewrite(job.parent, gates=gates)
     assert [each["passed"] for each in reindex("--plan", "--json").json["gates"]] == [True, True, True]
     assert reindex().code == 0
-    assert reindex("--plan", "--json").json["gates"] == []  # nothing is to be done
     (job.parent / "items" / "b.parquet").unlink()
     write_targets(job.parent / "items" / "c.parquet", ["item-80", "own-0"])
     planned = reindex("--plan", "--json")

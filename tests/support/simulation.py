@@ -308,7 +308,6 @@ class World:
         kind = seed % len(KINDS)
         self.disk.become(stage.templates[kind])
         self.kind = KINDS[kind]
-        self.by_array = any(isinstance(each, list) for each in self.kind.values())
         self.banks = {0: rivals.BANK}  # the queries of each, by its order
         self.constants = {}  # of each fit, by tenant
         self.calibrated = set()  # versions with other numbers of confidence
@@ -759,8 +758,6 @@ class World:
         for point in points:
             value = self.history.states[self.history.last][point["id"]]
             if held is not None and abs(point["offset"] - held) < 1e-5:
-                continue
-            if self.by_array and point["id"] in FIRST and value.key not in FIRST:  # it was put again, or gone before
                 continue
             expected, whose = self.offset_of(point["id"], value, current)
             if whose is not None:

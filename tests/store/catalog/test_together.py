@@ -113,7 +113,8 @@ def test_prune_waits_for_a_rollback_and_then_spares_its_version(tmp_path, monkey
 
 
 @pytest.mark.parametrize(
-    "where", ["hubless.store.bundle.read_manifest", "hubless.store.bundle.verify", "hubless.search.opening.read_index"]
+    "where",
+    ["hubless.store.bundle.read_manifest", "hubless.store.bundle.verify", "hubless.search.engines.full.read_index"],
 )
 def test_version_that_is_pruned_while_it_is_opened_gives_way_to_the_new_current_one(tmp_path, monkeypatch, where):
     old = small.build(tmp_path)

@@ -76,7 +76,7 @@ class Inputs:
 
     @property
     def _paths(self) -> dict[str, str | Path]:
-        """What is given as a file, or as the name of a column."""
+        """Inputs that are given as a file, or as the name of a column."""
         return {name: at for name, at in {**vars(self), **self.roles}.items() if isinstance(at, str | Path)}
 
     def open(self, recipe: Recipe) -> Callable[[Path | None], tuple[BuildVectors, TargetTable]]:

@@ -1,4 +1,4 @@
-"""What a fit takes, read in one way: a table of targets, one of bank queries, and a few other sources."""
+"""Vectors of a fit, read in one way: a table of targets, one of bank queries, and a few other sources."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -78,7 +78,7 @@ class NextTargets:
 
     @cached_property
     def columns(self) -> TargetColumns:
-        """What is kept of each apart from its payload: what is put in place of a target keeps what was known of it."""
+        """Columns kept of each apart from its payload: what is put in place of a target keeps what was known of it."""
         if self.before is None:
             return NO_COLUMNS
         rows = [self.kept, self.before.ids.rows(self.put_ids.to_pylist()), self.bare]
