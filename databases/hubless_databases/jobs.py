@@ -1,4 +1,4 @@
-"""Work that builds and jobs of hubless ask for, as `hubless.databases.Databases` says."""
+"""Work that builds and jobs of hubless ask for, as `hubless.jobs.databases.Databases` says."""
 
 from hubless_databases.addresses import parse_address
 from hubless_databases.correct import publish_changed
