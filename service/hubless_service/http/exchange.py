@@ -25,6 +25,7 @@ class Exchange(Trace):
         "_connection",
         "_parts",
         "_sends_continue",
+        "_told_all",
         "_waiter",
         "_waiting_bytes",
         "answered",
@@ -43,6 +44,7 @@ class Exchange(Trace):
         self.answered = self.disconnected = False
         self._parts: deque[bytes] = deque()  # of the body, that nobody has asked for yet
         self._waiting_bytes = 0
+        self._told_all = False
         self._waiter: asyncio.Future[None] | None = None
         self._sends_continue = self.heads.get(b"expect", b"").lower() == b"100-continue"
 
@@ -76,12 +78,13 @@ class Exchange(Trace):
         if self._sends_continue and not self.answered and not self._parts:
             self._sends_continue = False
             self._connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        while self.more_body and not (self._parts or self.disconnected or self.answered):
+        while (self.more_body or self._told_all) and not (self._parts or self.disconnected or self.answered):
             self._connection.read_on()
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         if self.disconnected or self.answered:
             return {"type": "http.disconnect"}
+        self._told_all = not self.more_body  # from then on this waits until the client hangs up
         return {"type": "http.request", "body": self._read(), "more_body": self.more_body}
 
     async def answer(self, status: int, headers: Headers, body: bytes) -> None:
@@ -92,6 +95,7 @@ class Exchange(Trace):
         if self.disconnected:
             return
         self.answered = True
+        self._wake()
         lines = [_LINES[status]]
         for name, value in (*connection.default_headers, *headers):
             if name == b"connection":  # which says that it ends
