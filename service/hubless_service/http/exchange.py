@@ -3,19 +3,35 @@
 import asyncio
 from collections import deque
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from starlette.types import Message, Scope
 
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Headers, Trace
-
-if TYPE_CHECKING:
-    from hubless_service.http.connection import Connection
+from hubless_service.http.watch import Watch
 
 MOST_WAITING_BYTES = 65_536
 """Bytes of a body that wait to be read; while there are more, the client is not heard."""
 _LINES = {each.value: b"HTTP/1.1 %d %b\r\n" % (each.value, each.phrase.encode()) for each in HTTPStatus}
+
+
+class Line(Protocol):
+    """The connection of some requests."""
+
+    transport: asyncio.Transport
+    watch: Watch
+    writable: asyncio.Future[None] | None
+
+    @property
+    def default_headers(self) -> Headers:
+        """The headers of all answers."""
+
+    def read_on(self) -> None:
+        """Hear the client again."""
+
+    def end(self, exchange: "Exchange") -> None:
+        """Go on after an answer."""
 
 
 class Exchange(Trace):
@@ -35,7 +51,7 @@ class Exchange(Trace):
         "refusal",
     )
 
-    def __init__(self, connection: "Connection", scope: Scope, *, keep_alive: bool) -> None:
+    def __init__(self, connection: Line, scope: Scope, *, keep_alive: bool) -> None:
         super().__init__(scope)
         self._connection = connection
         self.keep_alive = keep_alive
