@@ -1,13 +1,15 @@
 """Reductions of targets × bank: log-sum-exp, the top k, entropy. Products are float32, sums are float64."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.kernels.banks import shared
+from hubless.kernels.banks import Part
+from hubless.kernels.forks import cached_property
 from hubless.kernels.sharding import each_shard, is_sharded, over_shards
 from hubless.kernels.streaming import STRIP_SIZE, TARGET_ROWS, NewReduction, parts, stream, stream_each
 from hubless.kernels.threads import in_parallel
@@ -21,12 +23,23 @@ MOST_SPREAD = 50.0
 """float32 holds the factors of logarithms this far apart, with 16 orders of magnitude to spare."""
 
 
-class Softmax(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Softmax:
     """A bank (b, d), a temperature τ in units of similarity, and potentials a (b,), or None for zeros."""
 
     bank: VectorSource
     temperature: float
     potentials: F64 | None = None
+
+    @cached_property
+    def _columns(self) -> "_Columns":
+        return _Columns(self.bank.shape[0], self.potentials)
+
+    def columns(self, part: Part) -> "_Columns":
+        """Return the potentials as columns of the bank that this one is a part of."""
+        if part.rows is None:
+            return self._columns
+        return _Columns(part.count, None if self.potentials is None else part.spread(self.potentials))
 
 
 def log_sum_exp(
@@ -50,13 +63,12 @@ def log_sum_exp_each(softmaxes: Sequence[Softmax], targets: VectorSource, advanc
         over = [partial(_log_sum_exp_over, targets=targets, temperature=each.temperature) for each in softmaxes]
         parts = [over_shards(each.bank, work, each.potentials) for each, work in zip(softmaxes, over, strict=True)]
         return [reduce(np.logaddexp, of_bank) for of_bank in parts]
-    reductions: dict[int, NewReduction] = {}
-    for _, parts_of_bank in shared(banks):
-        for number, part in parts_of_bank.items():
-            _, temperature, potentials = softmaxes[number]
-            columns = _Columns(part.count, None if potentials is None else part.spread(potentials))
-            reductions[number] = partial(_LogSumExp, temperature=temperature, columns=columns)
-    return stream_each(banks, targets, [reductions[number] for number in range(len(banks))], advance)
+
+    def reduction(number: int, part: Part) -> NewReduction:
+        softmax = softmaxes[number]
+        return partial(_LogSumExp, temperature=softmax.temperature, columns=softmax.columns(part))
+
+    return stream_each(banks, targets, reduction, advance)
 
 
 def _log_sum_exp_over(bank: VectorSource, potentials: F64 | None, targets: VectorSource, temperature: float) -> F64:
@@ -126,7 +138,7 @@ def top_k_mean_each(
     if is_sharded(targets):
         of_shards = over_shards(targets, partial(top_k_mean_each, banks, depths=depths), advance=advance)
         return [np.concatenate(parts) for parts in zip(*of_shards, strict=True)]
-    return stream_each(banks, targets, [partial(_TopKMean, k=k) for k in depths], advance)
+    return stream_each(banks, targets, lambda number, _: partial(_TopKMean, k=depths[number]), advance)
 
 
 def top_k_similarities(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F32:

@@ -23,7 +23,7 @@ from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
-from hubless.store.bundle import FITS, ConfidenceRecord, Manifest, read_arrays, reading, verify, warm
+from hubless.store.bundle import FITS, ConfidenceRecord, Manifest, Roles, read_arrays, reading, verify
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.sources import block_rows
@@ -82,7 +82,11 @@ class Parts:
     def columns(self, rows: I64) -> TargetColumns:
         """Return what is known of some rows (r,) for the correction: of their payload, or kept apart from it."""
         payload = None if self.payload_table is None else self.payload_table.take(rows)
-        return columns_of(self.manifest.roles, payload, self.targets.columns(rows))
+        return columns_of(self.roles, payload, self.targets.columns(rows))
+
+    @cached_property
+    def roles(self) -> Roles:
+        return self.manifest.roles
 
     def saying(self, **fields: Any) -> "Parts":
         """Return the same with other fields of the manifest."""
@@ -161,11 +165,6 @@ class Parts:
             verify(self.folder, self.manifest)
             if self.folder.stat().st_ino != self.inode:
                 raise BundleDamaged(self.folder, "was replaced since it was opened")
-
-    def warm(self) -> None:
-        """Read the files that queries look at into memory, unless they would take most of it. Raises `StorageError`."""
-        if self.folder is not None:
-            warm(self.folder, self.manifest)
 
     @cached_property
     def ranker(self) -> Ranker:
