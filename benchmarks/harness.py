@@ -9,16 +9,25 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
+from operator import itemgetter
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 
 import numpy as np
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("hubless", "faiss-cpu", "numpy")
 DOTS = 110
+KERNEL = 2
+"""The process whose children are threads of the kernel."""
 RANK, NOISE, LEAN = 64, 0.45, 1.0
+BOUNDS = {"before": 3.0, "others": 0.1, "spread": 0.1}
+"""A measurement was disturbed if the load before it was beyond the first, if other processes took more than this share
+of the processors, or if its runs differ by more than that."""
+TRIES, PATIENCE = 3, 120
+"""How often to measure what was disturbed, and seconds to wait for a lower load."""
 
 
 def low_rank(rows, dim, seed, lean=0.0):
@@ -108,6 +117,66 @@ def status(field):
     """Return a field of the status that Linux gives of this process, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
+
+
+def undisturbed(measure, rates=lambda found: (), tries=TRIES):
+    """Return what it measures, and the load meanwhile; wait for a quiet machine, and measure again what was disturbed.
+
+    `rates` says of what was measured the rates of runs that should not differ. With one try nothing is waited for.
+    """
+    kept = []
+    for _ in range(tries):
+        patience = PATIENCE if tries > 1 else 0
+        while patience and os.getloadavg()[0] > BOUNDS["before"]:
+            sleep(1)
+            patience -= 1
+        load = {"before": os.getloadavg()[0]}
+        before = others()
+        started = perf_counter()
+        found = measure()
+        took = sum(others(before).values()) - sum(before.values())
+        load["others"] = max(0.0, took / (perf_counter() - started) / len(os.sched_getaffinity(0)))
+        runs = list(rates(found)) or [1.0]
+        load["spread"] = 1 - min(runs) / max(runs)
+        kept.append((max(load[name] / bound for name, bound in BOUNDS.items()), found, load))
+        if kept[-1][0] <= 1:
+            break
+    _, found, load = min(kept, key=itemgetter(0))
+    return found, load
+
+
+def others(known=None):
+    """Return processor seconds by pid, with children that ended, of processes that are not this one nor below it.
+
+    Of those that are not `known`, only such that are below one: a server of ours may have left its parent.
+    """
+    parents = {}
+    seconds = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            fields = path.read_text().rpartition(")")[2].split()
+            pid = int(path.parent.name)
+            parents[pid] = int(fields[1])
+            seconds[pid] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+    def line(pid):
+        while pid > KERNEL:
+            yield pid
+            pid = parents.get(pid, 0)
+
+    def is_other(pid):
+        above = list(line(pid))
+        ours = os.getpid() in above or parents[pid] == KERNEL
+        return bool(above) and not ours and (known is None or not known.keys().isdisjoint(above))
+
+    return {pid: took for pid, took in seconds.items() if is_other(pid)}
+
+
+def shown_load(load):
+    """Return the load before a measurement, and what others took of the processors during it."""
+    if not isinstance(load, dict):  # of an earlier benchmark
+        return f"{load:.0f}"
+    return f"{load['before']:.1f}, {load['others']:.0%}"
 
 
 def in_children(measure, sides: Iterable[str], repeats: int):

@@ -1,14 +1,16 @@
 """A query over HTTP: `python -m benchmarks.http_goals [--part flat 100k 1m] [--catalog DIR]`.
 
-`wrk`, on the same machine, asks for ten hits by JSON with 512 numbers; the best of several runs. `library` is the same
-query in process, on one thread; `together` are its batches on all of them. `load` is that of the machine. The index is
-what `auto` takes for a recall of 0.99. Goals are what the figures were meant to be.
+`wrk`, on the same machine, asks for ten hits by JSON with 512 numbers; the best of several runs. `own µs` is processor
+time of an answer of one worker, less that of the library's query; `twenty lines` are `benchmarks/bare_service.py`.
+`library` is the same query in process, on one thread; `together` are its batches on all of them. `load` is that of the
+machine before, then which share of the processors others took; what was disturbed is measured again. The index is what
+`auto` takes for a recall of 0.99. Goals are what the figures were meant to be.
 """
 
 import argparse
 import gc
 import operator
-import os
+import shutil
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -16,7 +18,9 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
+import httpx
 import numpy as np
+import orjson
 
 import hubless
 from benchmarks import harness, opening, wrk
@@ -27,12 +31,16 @@ from hubless.knn.exhaustive import openmp_threads
 DIM, BANK, QUERIES, RECALL_QUERIES = 512, 2000, 500, 200
 PARTS = ("flat", "100k", "1m")
 RECALL = 0.99
-OF_FASTAPI, OF_BATCHES, LONGER_MS, MEDIANS = 1.8, 0.85, 0.25, 3
-OF_LIBRARY = {1: 0.75, 2: 1.0}
-"""Goals: processor time beside the search over that of an empty route; answers a second of the library's batches,
-and of the library by the number of workers; milliseconds more than the library; and a first query over the
-median."""
-COLUMNS = ("what", "measured", "beside", "×", "goal", "load")
+OF_FASTAPI, OF_BATCHES, LONGER_MS, MEDIANS = {8: 1.15, 1: 1.6}, 0.85, 0.15, 3
+OF_ONE, RERANK_US = 1.5, 300
+"""Goals: own processor time over that of an empty route, by the number of connections; answers a second of the
+library's batches; milliseconds more than the library; a first query over the median; answers a second of two workers
+over one; and microseconds to correct and fuse three lists."""
+CATEGORIES, LISTS, LISTED = 10, 3, 50
+FILTER = {"field": "category", "eq": 3}
+EMPTY = {"bare": "uvicorn", "fastapi": "FastAPI"}
+RERANK, PUT = f"rerank {LISTS} × {LISTED}", "PUT of one point"
+COLUMNS = ("what", "measured", "beside", "×", "goal", "load, others")
 
 
 def build(catalog, kind, targets):
@@ -41,7 +49,8 @@ def build(catalog, kind, targets):
     if not (catalog / name / name).exists():
         rows = harness.low_rank(targets, DIM, 0)
         bank = harness.low_rank(BANK, DIM, 1, harness.LEAN)
-        options = {"correction": "csls", "index": kind, "recall": RECALL}
+        payload = [{"category": row % CATEGORIES} for row in range(targets)] if kind == "flat" else None
+        options = {"correction": "csls", "index": kind, "recall": RECALL, "payload": payload}
         hubless.build(catalog / name, name, rows, bank, **options, progress=False)
     return catalog / name, name
 
@@ -55,18 +64,55 @@ def empty(kind):
         yield Side(url, pid)
 
 
+@contextmanager
+def twenty_lines(catalog, name):
+    """Run a service that only answers."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/"
+    with process(url, ["-m", "benchmarks.bare_service", str(catalog), name, str(port)]) as pid:
+        yield Side(url, pid)
+
+
+def with_corrections(side):
+    """Learn corrections of lists, and give the address that corrects and fuses."""
+    base = side.url.partition("/v1/")[0]
+    rng = np.random.default_rng(0)
+    lists = [random_list(rng) for _ in range(100)]
+    for number in range(LISTS):
+        httpx.put(f"{base}/v1/scores/list{number}", json={"lists": lists}).raise_for_status()
+    return side._replace(url=f"{base}/v1/rerank")
+
+
+def random_list(rng):
+    return {"ids": rng.permutation(4 * LISTED)[:LISTED].tolist(), "scores": np.sort(rng.random(LISTED))[::-1].tolist()}
+
+
 def line(sign, what, measured, beside, of, goal):
     """One goal: what was measured, what it stands beside, and the bound of it."""
     return {"what": what, "measured": measured, "beside": beside, "of": of, "goal": [sign, goal]}
 
 
 at_most, at_least = partial(line, "≤"), partial(line, "≥")
+aside = partial(line, "", goal=None)
+
+
+def request_of(what, connections, run):
+    """Processor time of a request, which has no goal of its own."""
+    return {"request": what, "connections": connections, "us": 1e3 * run["cpu_ms"]}
 
 
 def is_reached(found):
     """Return if a goal is reached."""
     sign, goal = found["goal"]
     return (operator.le if sign == "≤" else operator.ge)(found["measured"], goal)
+
+
+def of_one(about, one, two):
+    return at_least(f"answers/s, 8 conn., two workers, {about}", two, "one worker", one, OF_ONE * one)
+
+
+def rates(runs):
+    return [run["rate"] for run in runs]
 
 
 class Measuring:
@@ -76,36 +122,47 @@ class Measuring:
         self.catalog, self.options = catalog, options
         self.rows = harness.low_rank(QUERIES, DIM, 2, harness.LEAN)
         self.bodies = wrk.json_bodies(self.rows)
-        self.path = Path(folder) / "queries.npy"
+        self.folder = Path(folder)
+        self.path = self.folder / "queries.npy"
         np.save(self.path, self.rows)
+        self.loads = []
 
-    def served(self, side, connections):
+    def undisturbed(self, run, rates=rates):
+        """Several runs that nothing disturbs, or the least disturbed."""
+        found, load = harness.undisturbed(
+            lambda: [run() for _ in range(self.options.rounds)], rates, self.options.tries
+        )
+        self.loads.append(load)
+        return found
+
+    def best(self, run):
         """The best of several runs: what other work takes away is not the service's."""
-        runs = [wrk.load(side, self.bodies, connections, self.options.seconds) for _ in range(self.options.rounds)]
-        best = max(runs, key=lambda run: run["rate"])
-        return {**best, **{name: min(run[name] for run in runs) for name in ("p50_ms", "cpu_ms")}}
+        runs = self.undisturbed(run)
+        best = max(runs, key=lambda each: each["rate"])
+        return {**best, **{name: min(each[name] for each in runs) for name in ("p50_ms", "cpu_ms")}}
+
+    def served(self, side, connections, bodies=None, **how):
+        return self.best(lambda: wrk.load(side, bodies or self.bodies, connections, self.options.seconds, **how))
 
     def library(self, catalog, name, pause=0.0):
         """The library in this process."""
-        rounds = range(self.options.rounds)
-        runs = [in_process(catalog, name, self.path, self.options.seconds, pause) for _ in rounds]
-        best = max(runs, key=lambda run: run["rate"])
-        return {**best, **{name: min(run[name] for run in runs) for name in ("p50_ms", "cpu_ms")}}
+        return self.best(lambda: in_process(catalog, name, self.path, self.options.seconds, pause))
 
     def batches(self, catalog, name, size):
         """Queries a second of the library in batches, on all processors."""
         collection = hubless.open(catalog, name)
-        best = 0.0
+
+        def run():
+            started = perf_counter()
+            count = 0
+            while perf_counter() - started < self.options.seconds:
+                first = count % (QUERIES - size)
+                collection.query(self.rows[first : first + size])
+                count += size
+            return {"rate": count / (perf_counter() - started)}
+
         with openmp_threads(cores()):
-            for _ in range(self.options.rounds):
-                started = perf_counter()
-                count = 0
-                while perf_counter() - started < self.options.seconds:
-                    first = count % (QUERIES - size)
-                    collection.query(self.rows[first : first + size])
-                    count += size
-                best = max(best, count / (perf_counter() - started))
-        return best
+            return max(rates(self.undisturbed(run)))
 
     def recall(self, catalog, name):
         """Recall@10 of the collection's own corrected ranking."""
@@ -130,42 +187,77 @@ class Measuring:
 
     def flat(self):
         catalog, name = build(self.catalog, "flat", self.options.small)
+        about = f"{self.options.small:,} targets, flat"
         library = self.library(catalog, name)
-        empties = {}
-        for kind in ("bare", "fastapi"):
-            with empty(kind) as side:
-                empties[kind] = self.served(side, 8)
-        with hubless_service(catalog, name) as side:
-            found = self.served(side, 8)
-        more = 1e3 * (found["cpu_ms"] - library["cpu_ms"])
-        targets = f"{self.options.small:,} targets, flat"
-        route = 1e3 * empties["fastapi"]["cpu_ms"]
-        goal = OF_FASTAPI * route
-        bare = empties["bare"]["rate"]
-        return [
-            at_most(f"processor µs beside the search, {targets}", more, "empty FastAPI route", route, goal),
-            line("", f"answers/s, 8 conn., {targets}", found["rate"], "empty uvicorn", bare, None),
-        ]
+        route = {}
+        for count, share in OF_FASTAPI.items():
+            where = f"{count} conn., {about}"
+            for kind in ("bare", "fastapi"):
+                with empty(kind) as side:
+                    route[count] = self.served(side, count)
+                    yield request_of(f"empty, {EMPTY[kind]}", count, route[count])
+            with twenty_lines(catalog, name) as side:
+                yield request_of("query, twenty lines", count, self.served(side, count))
+            with self.alone(catalog, name) as side:
+                found = self.served(side, count)
+            yield request_of("query", count, found)
+            own, beside = (1e3 * each for each in (found["cpu_ms"] - library["cpu_ms"], route[count]["cpu_ms"]))
+            yield at_most(f"own µs, {where}", own, "empty route", beside, share * beside)
+            if count == 1:
+                yield self.latency(about, found["p50_ms"], self.library(catalog, name, PAUSE)["p50_ms"])
+            else:
+                with hubless_service(catalog, name, workers=2) as side:
+                    yield of_one(about, found["rate"], self.served(side, count)["rate"])
+        yield from self.other_requests(catalog, name, about, 1e3 * route[1]["cpu_ms"])
+
+    def alone(self, catalog, name):
+        return hubless_service(catalog, name, workers=1, merge_at=0)
+
+    def other_requests(self, catalog, name, about, route):
+        """Other requests than a query of a vector, to a copy of the collection."""
+        rng = np.random.default_rng(1)
+
+        def lists():
+            return [{**random_list(rng), "correction": f"list{number}"} for number in range(LISTS)]
+
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            copied = shutil.copytree(catalog, Path(folder) / "catalog")
+            with self.alone(copied, name) as side:
+                points = side._replace(url=side.url.removesuffix("query") + "points")
+                stored = [{"points": [{"id": row, "vector": each.tolist()}]} for row, each in enumerate(self.rows)]
+                requests = {
+                    "query with payload": (side, wrk.json_bodies(self.rows, **{"with": ["payload"]})),
+                    "query with filter": (side, wrk.json_bodies(self.rows, filter=FILTER)),
+                    RERANK: (with_corrections(side), [orjson.dumps({"lists": lists()}) for _ in self.rows]),
+                    PUT: (points, [orjson.dumps(each) for each in stored]),
+                }
+                for what, (at, bodies) in requests.items():
+                    for count in OF_FASTAPI:
+                        found = self.served(at, count, bodies, method="PUT" if what == PUT else "POST")
+                        assert not found["refused"], what
+                        yield request_of(what, count, found)
+                        if (what, count) == (RERANK, 1):
+                            us = 1e3 * found["cpu_ms"]
+                            yield at_most(f"µs, {what}, 1 conn.", us, "empty route", route, RERANK_US)
 
     def hundred_thousand(self):
         catalog, name = build(self.catalog, "auto", self.options.medium)
         about = self.described(catalog, name, self.options.medium)
         library = self.library(catalog, name)
         with_pauses = self.library(catalog, name, PAUSE)
-        lines = []
-        for workers, share in OF_LIBRARY.items():
-            with hubless_service(catalog, name, workers=workers) as side:
-                rate = self.served(side, 8)["rate"]
-                if workers == 1:
-                    alone = self.served(side, 1)["p50_ms"]
-            what = f"answers/s, 8 conn., {workers} worker{'s' * (workers > 1)}, {about}"
-            lines.append(at_least(what, rate, "library", library["rate"], share * library["rate"]))
-        lines.append(self.latency(about, alone, with_pauses["p50_ms"]))
+        with hubless_service(catalog, name, workers=1) as side:
+            one = self.served(side, 8)["rate"]
+            alone = self.served(side, 1)["p50_ms"]
+        with hubless_service(catalog, name, workers=2) as side:
+            two = self.served(side, 8)["rate"]
+        yield aside(f"answers/s, 8 conn., one worker, {about}", one, "library", library["rate"])
+        yield of_one(about, one, two)
+        yield self.latency(about, alone, with_pauses["p50_ms"])
         catalog, name = build(self.catalog, "flat", self.options.medium)
         library = self.library(catalog, name)["rate"]
         with hubless_service(catalog, name) as side:
             rate = self.served(side, 32)["rate"]
-        return [*lines, line("", f"answers/s, 32 conn., {self.options.medium:,}, flat", rate, "library", library, None)]
+        yield aside(f"answers/s, 32 conn., {self.options.medium:,}, flat", rate, "library", library)
 
     def latency(self, about, found, library):
         return at_most(f"p50 ms, 1 conn., {about}", found, "library", library, library + LONGER_MS)
@@ -176,30 +268,42 @@ class Measuring:
         about = self.described(catalog, name, self.options.large)
         with_pauses = self.library(catalog, name, PAUSE)
         with hubless_service(catalog, name) as side:
-            rates = {connections: self.served(side, connections)["rate"] for connections in (8, 32)}
+            found = {connections: self.served(side, connections)["rate"] for connections in (8, 32)}
             alone = self.served(side, 1)["p50_ms"]
-        lines = []
-        for count, rate in rates.items():
+        for count, rate in found.items():
             library = self.batches(catalog, name, count)
             what = f"answers/s, {count} conn., {about}"
-            lines.append(at_least(what, rate, f"{count} together", library, OF_BATCHES * library))
-        lines.append(self.latency(about, alone, with_pauses["p50_ms"]))
+            yield at_least(what, rate, f"{count} together", library, OF_BATCHES * library)
+        yield self.latency(about, alone, with_pauses["p50_ms"])
         gc.collect()  # what is mapped here would stay in memory
         for warmed in (False, True):
-            runs = [opening.alone(catalog, name, self.rows, cached=False, warmed=warmed) for _ in range(2)]
+            first = partial(opening.alone, catalog, name, self.rows, cached=False, warmed=warmed)
+            runs = self.undisturbed(first, rates=lambda found: ())
             seconds = min((seconds for _, seconds in runs), key=lambda each: each[0])
             usual = 1e3 * float(np.median(seconds[len(seconds) // 2 :]))
             what = f"first query's ms, files not in memory, {'warmed' if warmed else 'not warmed'}, {targets}"
-            lines.append(at_most(what, 1e3 * seconds[0], "median", usual, MEDIANS * usual))
-        return lines
+            yield at_most(what, 1e3 * seconds[0], "median", usual, MEDIANS * usual)
 
     def measure(self, part):
+        """Yield the lines of a part, each with the worst load since the line before."""
         measures = (self.flat, self.hundred_thousand, self.million)
-        return dict(zip(PARTS, measures, strict=True))[part]()
+        for found in dict(zip(PARTS, measures, strict=True))[part]():
+            if self.loads:
+                load = {name: max(each[name] for each in self.loads) for name in harness.BOUNDS}
+                self.loads.clear()
+            print({**found, "load": load}, flush=True)
+            yield {**found, "load": load}
 
 
 def tables(result):
-    return [[COLUMNS, *(row(*each) for each in _lines(result))]]
+    goals = [COLUMNS, *(row(*each) for each in _lines(result))]
+    requests = {}
+    for measured in result["parts"].values():
+        for each in measured["lines"]:
+            if "request" in each:
+                requests.setdefault(each["request"], []).append(_figure(each["us"]))
+    columns = ("processor µs", *(f"{count} conn." for count in OF_FASTAPI))
+    return [goals, [columns, *([what, *cells] for what, cells in requests.items())]] if requests else [goals]
 
 
 def row(found, load):
@@ -210,7 +314,7 @@ def row(found, load):
         f"{found['beside']}: {_figure(found['of'])}",
         f"{found['measured'] / found['of']:.2f}",
         "" if goal is None else f"{sign} {_figure(goal)}{'' if is_reached(found) else ', missed'}",
-        f"{load:.0f}",
+        harness.shown_load(load),
     ]
 
 
@@ -221,8 +325,13 @@ def by_two_workers(result):
 
 
 def _lines(result):
-    """Return each line with the load of the machine after its part."""
-    return [(each, measured["load"]) for measured in result["parts"].values() for each in measured["lines"]]
+    """Return each line of a goal with the load of the machine during it, or in an earlier benchmark after its part."""
+    return [
+        (each, each.get("load", measured.get("load")))
+        for measured in result["parts"].values()
+        for each in measured["lines"]
+        if "goal" in each
+    ]
 
 
 def _figure(value):
@@ -253,6 +362,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--build", action="store_true", help="only build what the parts need")
+    parser.add_argument("--tries", type=int, default=harness.TRIES, help="how often to measure what was disturbed")
     add_sizes(parser)
     options = parser.parse_args()
     if not wrk.is_installed():
@@ -264,8 +374,7 @@ def main():
             if options.build:
                 measuring.build_all(part)
                 continue
-            lines = measuring.measure(part)
-            parts[part] = {"load": os.getloadavg()[0], "rounds": options.rounds, "lines": lines}
+            parts[part] = {"rounds": options.rounds, "lines": list(measuring.measure(part))}
         if options.build:
             return
         parts = {part: parts[part] for part in PARTS if part in parts}

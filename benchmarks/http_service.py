@@ -59,23 +59,26 @@ class Side(NamedTuple):
 
 @contextmanager
 def process(url, command, **settings):
-    """Run a server until the block ends, at a known address."""
+    """Run a server until the block ends, at a known address; its log goes to a file, as that of a service does."""
     environment = {**os.environ, **{f"HUBLESS_{name.upper()}": str(value) for name, value in settings.items()}}
-    server = subprocess.Popen([sys.executable, *command], env=environment)
-    try:
-        with httpx.Client() as client:  # making one takes longer than asking
-            while True:
-                assert server.poll() is None, "the server did not start"
-                try:
-                    if client.get(url).status_code == 200:
-                        break
-                except httpx.TransportError:
-                    pass
-                sleep(0.02)
-        yield server.pid
-    finally:
-        server.terminate()
-        server.wait(30)
+    with tempfile.TemporaryFile() as log:
+        server = subprocess.Popen([sys.executable, *command], env=environment, stdout=log, stderr=log)
+        try:
+            with httpx.Client() as client:  # making one takes longer than asking
+                while True:
+                    if server.poll() is not None:
+                        log.seek(0)
+                        raise SystemExit(f"the server did not start: {log.read().decode()}")
+                    try:
+                        if client.get(url).status_code == 200:
+                            break
+                    except httpx.TransportError:
+                        pass
+                    sleep(0.02)
+            yield server.pid
+        finally:
+            server.terminate()
+            server.wait(30)
 
 
 def free_port():

@@ -19,6 +19,7 @@ import numpy as np
 import hubless
 from benchmarks import harness
 from hubless.search.collection import open_collection
+from hubless.store import bundle
 
 DIM, QUERIES, ROUNDS = 512, 200, 5
 SIDES = {
@@ -41,9 +42,9 @@ def first_queries(catalog, name, queries, cached, warmed):
     harness.read_or_forget(Path(catalog), cached=cached)
     faiss.omp_set_num_threads(1)
     started = perf_counter()
-    collection = open_collection(catalog, name, hashes=False)
     if warmed:
-        collection.parts.warm()
+        bundle.warm(hubless.Catalog(catalog).folder(name))
+    collection = open_collection(catalog, name, hashes=False)
     collection.check_canaries()
     opened = perf_counter() - started
     seconds = []

@@ -4,8 +4,9 @@ All hold the same folded vectors `[t, −h]`, and each is asked with its cheapes
 queries of which no build knows. `ms` is processor time of a single query (one thread of a library, the server of a
 database), then time by the clock. `batch/s` are queries of a processor second where a call takes many. `served ms` is
 processor time of an answer over their own network interface, to 8 connections; libraries stand behind a minimal HTTP
-server. `build` is in processor seconds, `MB` all memory of the processes, `load` that of the machine, which can double
-a time. A dash is a recall that no setting reaches.
+server. `build` is in processor seconds, `MB` all memory of the processes. `load` is that of the machine before a line,
+then which share of the processors others took during it, which can double a time; what was disturbed is measured again.
+A dash is a recall that no setting reaches.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import signal
 import sys
 import tempfile
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -137,6 +139,7 @@ def loaded(at, load, given):
         if line is not None:
             runs = [load(CONNECTIONS, given.seconds, line["how"]) for _ in range(given.rounds)]
             line["served"] = max(runs, key=lambda run: run["rate"])
+            line["rates"] = [run["rate"] for run in runs]
             assert line["served"]["rate"], "nothing was answered"
 
 
@@ -169,6 +172,13 @@ def within(seconds, name, folder, given):
     return found
 
 
+def served_rates(found):
+    """Return the answers a second of all runs, over the best of their setting."""
+    for line in found.get("at", {}).values():
+        if line is not None:
+            yield from (rate / line["served"]["rate"] for rate in line["rates"])
+
+
 def _send(sender, name, place, given):
     sender.send(measure(name, place, given))
 
@@ -177,7 +187,7 @@ COLUMNS = (
     "build s",
     "MB",
     *(f"{what} at {recall}" for recall in RECALLS for what in ("ms", "batch/s", "served ms")),
-    "load",
+    "load, others",
 )
 
 
@@ -203,7 +213,7 @@ def row(name, line):
         ms = f"{found['single_ms']:.2f} / {found['single_wall_ms']:.2f}"
         cells += [ms, "" if batch is None else f"{batch:,.0f}"]
         cells.append(f"{served['cpu_ms']:.2f}")
-    return [*cells, f"{line['load']:.0f}"]
+    return [*cells, harness.shown_load(line["load"])]
 
 
 def sentence(result):
@@ -251,6 +261,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--patience", type=float, default=PATIENCE, metavar="SECONDS", help="after which a side is cut")
+    parser.add_argument("--tries", type=int, default=harness.TRIES, help="how often to measure what was disturbed")
     parser.add_argument("--go-on", action="store_true", help="add to the result that is there")
     given = parser.parse_args()
     if not wrk.is_installed():
@@ -269,7 +280,9 @@ def main():
                 if lacking := missing(modules):
                     print(f"without {name}: {lacking[0]} is not installed", flush=True)
                     continue
-                found = {**within(given.patience, name, folder, given), "load": os.getloadavg()[0]}
+                measured = partial(within, given.patience, name, folder, given)
+                found, load = harness.undisturbed(measured, served_rates, given.tries)
+                found["load"] = load
                 print(count, name, json.dumps(found), flush=True)
                 # a run takes long, and another may go on beside it: keep what there is
                 sizes = harness.earlier("peers", "sizes")

@@ -1,4 +1,4 @@
--- Sends prepared bodies in turn and prints what came back as JSON: wrk -s wrk.lua URL -- FILE MEDIA_TYPE.
+-- Sends prepared bodies in turn and prints what came back as JSON: wrk -s wrk.lua URL -- FILE MEDIA_TYPE METHOD.
 -- The file has for each body its length, 4 bytes little-endian, and the body.
 
 local prepared, sent = {}, 0
@@ -11,7 +11,7 @@ function init(arguments)
       local a, b, c, d = all:byte(place, place + 3)
       local stop = place + 3 + a + 256 * (b + 256 * (c + 256 * d))
       local headers = {["Content-Type"] = arguments[2]}
-      prepared[#prepared + 1] = wrk.format("POST", nil, headers, all:sub(place + 4, stop))
+      prepared[#prepared + 1] = wrk.format(arguments[3], nil, headers, all:sub(place + 4, stop))
       place = stop + 1
    end
 end

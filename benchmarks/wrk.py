@@ -24,7 +24,7 @@ def json_bodies(rows, **more):
     return [orjson.dumps({"vector": row, **more}, option=orjson.OPT_SERIALIZE_NUMPY) for row in rows]
 
 
-def load(side, bodies: Iterable[bytes], connections, seconds, media_type=JSON):
+def load(side, bodies: Iterable[bytes], connections, seconds, media_type=JSON, method="POST"):
     """Ask for a while, each connection again as soon as it is answered, after a warm-up of a second.
 
     Returns answers a second, latencies, and the processor time in milliseconds that the server took for an answer.
@@ -33,7 +33,7 @@ def load(side, bodies: Iterable[bytes], connections, seconds, media_type=JSON):
         file.write(b"".join(len(body).to_bytes(4, "little") + body for body in bodies))
         file.flush()
         command = ["wrk", "-t1", f"-c{connections}", "--latency", "-s", str(SCRIPT), side.url]
-        given = ["--", file.name, media_type]
+        given = ["--", file.name, media_type, method]
         _run([*command, "-d1", *given])
         before = processor_seconds(side.pid)
         found = _run([*command, f"-d{max(1, round(seconds))}", *given])

@@ -6,7 +6,6 @@ from support import small
 
 import hubless
 from hubless.errors import StorageError
-from hubless.search.collection import open_collection
 from hubless.store import bundle
 
 READ = Path("/proc/self/io")
@@ -33,20 +32,20 @@ def bytes_read(work):
     return so_far() - before
 
 
-def mapped_bytes(collection):
+def mapped_bytes(folder):
     mapped = (bundle.INDEX, bundle.IDS, bundle.PAYLOAD)
-    return sum(path.stat().st_size for path in small.paths(collection.parts.folder) if path.name in mapped)
+    return sum(path.stat().st_size for path in small.paths(folder) if path.name in mapped)
 
 
 def test_warm_reads_all_that_is_mapped(catalog):
-    collection = open_collection(catalog, "c", hashes=False)
-    assert bytes_read(collection.parts.warm) >= mapped_bytes(collection)
+    folder = hubless.Catalog(catalog).folder("c")
+    assert bytes_read(lambda: bundle.warm(folder)) >= mapped_bytes(folder)
 
 
 def test_warm_says_which_file_is_gone(catalog, tmp_path):
     rows = np.random.default_rng(0).standard_normal((40, 8)).astype(np.float32)
     hubless.build(tmp_path, "c", rows, rows + 0.5, index="flat", bank_of_targets=True)
-    collection = open_collection(tmp_path, "c", hashes=False)
-    small.path_of(hubless.Catalog(tmp_path).folder("c"), bundle.INDEX).unlink()
+    folder = hubless.Catalog(tmp_path).folder("c")
+    small.path_of(folder, bundle.INDEX).unlink()
     with pytest.raises(StorageError, match=bundle.INDEX):
-        collection.parts.warm()
+        bundle.warm(folder)

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from hubless.kernels.banks import Part, shared
 from hubless.kernels.pools import in_order
-from hubless.kernels.reductions import STRIP_SIZE, log_sum_exp
+from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.sharding import is_sharded, over_shards
-from hubless.kernels.streaming import BANK_ROWS, TARGET_ROWS
+from hubless.kernels.streaming import BANK_ROWS, STRIP_SIZE, TARGET_ROWS
 from hubless.kernels.threads import cores, one_blas_thread, slices
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import VectorSource, block_rows, in_memory
@@ -241,6 +241,7 @@ def _reduced(products: F32, wanted: _Collected, here: slice, *, in_place: bool) 
     (count, width), weights, above = products.shape, wanted.weights[here], wanted.entries_above
     sums = np.empty(count)
     shares = np.zeros(width, np.float32)
+    ones = np.ones(width, np.float32)
     rows = max(1, STRIP_SIZE // width)
     room = None if in_place else np.empty((min(rows, count), width), np.float32)
     kept = []
@@ -251,7 +252,7 @@ def _reduced(products: F32, wanted: _Collected, here: slice, *, in_place: bool) 
         shift = exponents.max(axis=1)
         exponents -= shift[:, np.newaxis]
         np.exp(exponents, out=exponents)
-        total = exponents.sum(axis=1, dtype=np.float32)
+        total = exponents @ ones
         shares += (weights[strip] / total) @ exponents
         sums[strip] = shift + np.log(total.astype(np.float64))
         if above is not None:

@@ -21,8 +21,8 @@ from hubless.vectors.sources import HeldVectors, VectorSource, block_rows, in_me
 TARGET_ROWS = 1024
 BANK_ROWS = 2048
 """Larger products are no faster, and the products of two cores fit into a last-level cache."""
-STRIP_ROWS = 32
-"""Rows of a product that are reduced at once: a quarter of a megabyte with BANK_ROWS columns."""
+STRIP_SIZE = 2**16
+"""Numbers of a product that are reduced at once, so that they stay in the cache."""
 PRODUCT_BYTES = 128 * 2**20
 """Size of the products of all workers. With more than 16 workers the blocks get smaller."""
 RESIDENT_BYTES = 256 * 2**20
@@ -125,7 +125,7 @@ def _reduce(
         for block in blocks:
             products = buffer.reshape(-1)[: (block.stop - block.start) * len(bank_block)].reshape(-1, len(bank_block))
             np.matmul(targets[block], bank_block.T, out=products)
-            for strip in slices(len(products), STRIP_ROWS):
+            for strip in slices(len(products), max(1, STRIP_SIZE // len(bank_block))):
                 rows = slice(block.start + strip.start, block.start + strip.stop)
                 for reduction in reductions:
                     reduction.add(rows, products[strip], first)

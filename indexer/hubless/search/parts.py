@@ -23,7 +23,7 @@ from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
-from hubless.store.bundle import FITS, ConfidenceRecord, Manifest, Roles, read_arrays, reading, verify, warm
+from hubless.store.bundle import FITS, ConfidenceRecord, Manifest, Roles, read_arrays, reading, verify
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.sources import block_rows
@@ -165,11 +165,6 @@ class Parts:
             verify(self.folder, self.manifest)
             if self.folder.stat().st_ino != self.inode:
                 raise BundleDamaged(self.folder, "was replaced since it was opened")
-
-    def warm(self) -> None:
-        """Read the files that queries look at into memory, unless they would take most of it. Raises `StorageError`."""
-        if self.folder is not None:
-            warm(self.folder, self.manifest)
 
     @cached_property
     def ranker(self) -> Ranker:

@@ -594,20 +594,21 @@ def verify(folder: Path, manifest: Manifest, *, hashes: bool = True, known: Cont
                 raise BundleDamaged(path, "was changed after it was written (its hash differs)")
 
 
-def warm(folder: Path, manifest: Manifest) -> None:
-    """Read what is mapped into the system's memory, unless that is more than half of the machine's."""
-    sizes = {path_of(folder, name): record.size for name, record in manifest.files.items()}
+def warm(folder: Path) -> None:
+    """Read what is mapped into the system's memory, as far as half of the machine's goes. Raises `StorageError`.
+
+    It comes in long runs then: a file that is opened before it is read comes page by page. Codes stand first.
+    """
+    sizes = {path_of(folder, name): record.size for name, record in read_manifest(folder).files.items()}
     mapped = [path for path in sizes if path.name in _MAPPED]
-    most = LARGEST_WARM * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if sum(sizes[path] for path in mapped) > most:  # a query reads few rows of whole vectors
+    left = LARGEST_WARM * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if sum(sizes[path] for path in mapped) > left:  # a query reads few rows of whole vectors
         mapped = [path for path in mapped if path.name != FULL]
-    if sum(sizes[path] for path in mapped) > most:
-        return
     room = memoryview(bytearray(_READ_BYTES))
     for path in mapped:
         with storage_errors(path), path.open("rb", buffering=0) as file:
-            while file.readinto(room):
-                pass
+            while left > 0 and (count := file.readinto(room)):
+                left -= count
 
 
 def _is_sealed(text: str) -> bool:

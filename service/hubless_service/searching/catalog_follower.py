@@ -275,8 +275,6 @@ class CatalogFollower:
             lambda: self._source.open(name, hashes=hashes, known=known), lambda: self._source.log(name)
         )
         if known is None or known.manifest.built != collection.manifest.built:  # else little is new
-            if not hashes:  # which would have read the files
-                collection.parts.warm()
             collection.check_canaries()
             collection.payload([0][: collection.count])  # Arrow's first look-up in a process takes 20 ms
         living = WritableCollection(collection, written)

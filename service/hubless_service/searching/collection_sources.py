@@ -13,6 +13,7 @@ from hubless.errors import HublessError, storage_errors
 from hubless.search.collection import open_collection
 from hubless.search.parts import Parts
 from hubless.store.addressed import at_address
+from hubless.store.bundle import warm
 from hubless.store.durable import is_locked, locked, make_folder, put_text
 
 
@@ -30,8 +31,10 @@ class CatalogSource(hubless.Catalog):
     def open(self, name: str, *, hashes: bool, known: Parts | None = None) -> hubless.Collection:
         """Open the current version; what it shares with one that is `known` is taken from there.
 
-        Without `hashes`, only the sizes of files are compared with the manifest.
+        Without `hashes`, files are only read, and their sizes compared with the manifest.
         """
+        if not hashes:  # which would read the files
+            warm(self.folder(name))
         encoder = self._encoders.get(name)
         return open_collection(self, name, hashes=hashes, encoder=encoder, lenient=True, known=known)
 
