@@ -130,7 +130,7 @@ class Payload:
 
 
 def _few_rows(rows: pa.RecordBatch, places: I64) -> list[dict[str, Any]]:
-    """Return some rows. Each value is read where it lies: to call a function of Arrow's costs as much as to read many."""
+    """Return some rows. Each value is read where it lies: a function of Arrow costs as much as to read many."""
     named = [*zip(rows.schema.names, rows.columns, strict=True)]
     return [{name: column[place].as_py() for name, column in named} for place in places.tolist()]
 
