@@ -14,7 +14,7 @@ from support import catalogs, raw
 from support.contract import code_of
 from support.until import until
 
-from hubless_service.http.edge import Protocol
+from hubless_service.http.connection import Connection
 from hubless_service.http.problems import PROBLEM_TYPES
 
 QUERY = "/v1/collections/words/query"
@@ -252,7 +252,7 @@ def test_time_that_a_request_waits_behind_another_of_its_connection_counts(serve
 def test_connections_that_wait_are_taken_together(serve, words, monkeypatch):
     """uvloop takes one: under load a round is long, and a wait for it is seen by no clock of the service."""
     there, rounds, taken = threading.Event(), [], []
-    made = Protocol.connection_made
+    made = Connection.connection_made
 
     def count(loop):
         there.wait(20)
@@ -267,7 +267,7 @@ def test_connections_that_wait_are_taken_together(serve, words, monkeypatch):
             count(self.loop)
 
     with serve({"words": words}) as (client, _), contextlib.ExitStack() as opened:
-        monkeypatch.setattr(Protocol, "connection_made", connection_made)
+        monkeypatch.setattr(Connection, "connection_made", connection_made)
         for _ in range(12):
             opened.enter_context(raw.connect(client.base_url))
         there.set()

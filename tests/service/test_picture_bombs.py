@@ -14,12 +14,12 @@ from support.photos import DIM, built_photos, in_base64, solid
 from support.server_process import served
 from support.serving import serving_catalog
 from typer.testing import CliRunner
-from uvicorn.protocols.http import httptools_impl
 
 from hubless.cli.application import app
 from hubless.encoders import Endpoint
 from hubless.errors import InputError, TextRefused
 from hubless.vectors.readers.pictures import read_picture, sound_content, thumbnail_of
+from hubless_service.http import exchange
 from hubless_service.routes import thumbnails
 from hubless_service.searching import encoding
 
@@ -131,7 +131,7 @@ def test_each_picture_is_decoded_once_where_the_encoder_refuses_one(client, monk
 
 def test_texts_and_small_pictures_pass_what_takes_long(client, folder, monkeypatch, decoded):
     """Neither pictures at the encoder nor a large thumbnail hold them up; what nobody waits for is not begun."""
-    monkeypatch.setattr(httptools_impl, "HIGH_WATER_LIMIT", 0)  # as if the bodies were large
+    monkeypatch.setattr(exchange, "MOST_WAITING_BYTES", 0)  # as if the bodies were large
     go_on, begun, made = threading.Event(), threading.Semaphore(0), []
     encode = Endpoint.encode_pictures
 

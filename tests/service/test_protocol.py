@@ -10,8 +10,6 @@ import pytest
 from support.catalogs import DIM
 from support.contract import Contract, code_of
 
-from hubless_service.http import edge
-
 QUERY = "/v1/collections/words/query"
 BATCH = "/v1/collections/words/query/batch"
 COUNT = "/v1/collections/words/count"
@@ -127,7 +125,7 @@ def test_server_does_not_tell_its_software(http):
 
 
 def test_connection_goes_on_after_a_large_body_that_was_discarded(serve, words, monkeypatch):
-    monkeypatch.setattr(edge, "_FLOOD", 1)
+    monkeypatch.setattr(connection, "_FLOOD", 1)
     with serve({"words": words}) as (client, _):
         for _ in range(2):
             answer = client.post(QUERY, content=b" " * (2**24 + 1), headers={"content-type": "application/json"})

@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Collection
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 import orjson
-from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from hubless.errors import InputError, UnknownField
@@ -16,27 +15,26 @@ from hubless_service.http import heavy
 from hubless_service.http.heavy import check_nesting, check_shape, check_whole_numbers
 from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.requests import JSON, RequestModel, read
-from hubless_service.http.trace import SCOPE_KEY, Trace
+from hubless_service.http.trace import Trace
 from hubless_service.http.values import Json, Subject
 from hubless_service.settings import Settings
 
 _R = TypeVar("_R", bound=RequestModel)
 
 
-async def read_body(request: Request, model: type[_R], subject: Subject, *, required: bool) -> _R:
+async def read_body(trace: Trace, model: type[_R], subject: Subject, *, required: bool) -> _R:
     """Receive and check a body, in the thread for heavy work if it is large. Raises why it is refused."""
-    trace: Trace = request.scope[SCOPE_KEY]
-    kind = media_type(request, *model.kinds) if required else ""
-    body = await receive(request, subject.settings, large=model.large)
+    kind = media_type(trace, *model.kinds) if required else ""
+    body = await receive(trace, subject.settings, large=model.large)
     if not required:
-        kind, body = (media_type(request, *model.kinds), body) if body else (JSON, b"{}")
+        kind, body = (media_type(trace, *model.kinds), body) if body else (JSON, b"{}")
     started = perf_counter()
     try:
         if kind != JSON:
-            url = url_fields(request)
+            url = url_fields(trace)
             return await heavy.run(len(body), partial(model.of_bytes, kind, body, url, subject))
-        if request.scope["query_string"]:  # which would be ignored
-            for name, text in _url_pairs(request):
+        if trace.scope["query_string"]:  # which would be ignored
+            for name, text in _url_pairs(trace):
                 raise UnknownField(clip(name), "no parameters in the URL beside a JSON body", f'"{clip(text)}"')
         if len(body) <= heavy.LIGHT:
             return read(model, parse(body, stored=model.stored), subject)
@@ -45,29 +43,28 @@ async def read_body(request: Request, model: type[_R], subject: Subject, *, requ
         trace.add("parse", perf_counter() - started)
 
 
-def read_url(request: Request, model: type[_R], subject: Subject) -> _R:
+def read_url(trace: Trace, model: type[_R], subject: Subject) -> _R:
     """Check the fields of a URL."""
-    return read(model, url_fields(request, model.texts), subject)
+    return read(model, url_fields(trace, model.texts), subject)
 
 
-async def receive(request: Request, settings: Settings, *, large: bool = False) -> bytes:
+async def receive(trace: Trace, settings: Settings, *, large: bool = False) -> bytes:
     """Return the body. Raises `body_too_large` and `request_timeout`, and `ClientDisconnect` if the client hangs up."""
     limit = settings.max_body_bytes if large else min(settings.max_query_bytes, settings.max_body_bytes)
-    exchange = request.scope[SCOPE_KEY].exchange
-    if exchange and (whole := exchange.whole_body()) is not None:
+    if (whole := trace.whole_body()) is not None:
         if len(whole) > limit:
             raise _too_large(limit, f"{len(whole)} bytes")
-        return cast(bytes, whole)
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > limit:
-        raise _too_large(limit, f"{announced} bytes")
+        return whole
+    announced = trace.heads.get(b"content-length", b"")
+    if announced.isdigit() and int(announced) > limit:
+        raise _too_large(limit, f"{int(announced)} bytes")
     parts = list[bytes]()
     size = 0
     more = True
     try:
         async with asyncio.timeout(settings.receive_seconds):
             while more:
-                message = await request.receive()  # request.stream() costs more than a small body does
+                message = await trace.receive()  # `Request.stream` costs more than a small body does
                 if message["type"] == "http.disconnect":
                     raise ClientDisconnect
                 parts.append(message.get("body", b""))
@@ -82,10 +79,9 @@ async def receive(request: Request, settings: Settings, *, large: bool = False) 
     return b"".join(parts)
 
 
-def media_type(request: Request, *accepted: str) -> str:
+def media_type(trace: Trace, *accepted: str) -> str:
     """Return the type of the body. Raises `unsupported_media_type` unless it is accepted, and not compressed."""
-    headers = request.headers
-    coding, sent = headers.get("content-encoding", ""), headers.get("content-type", "")
+    coding, sent = (trace.heads.get(name, b"").decode("latin-1") for name in (b"content-encoding", b"content-type"))
     if coding not in ("", "identity"):
         raise HttpProblem("unsupported_media_type", f"content-encoding: expected none, got {clip(coding)}")
     if sent in accepted:
@@ -114,13 +110,13 @@ def parse(body: bytes, *, stored: bool = False) -> Any:
     return document
 
 
-def url_fields(request: Request, texts: Collection[str] = ()) -> Json:
+def url_fields(trace: Trace, texts: Collection[str] = ()) -> Json:
     """Return the fields of the URL as JSON values, but for texts; `with` is a list, by commas or repeated.
 
     Raises `InputError` for a field that stands twice.
     """
     fields: Json = {}
-    for name, text in _url_pairs(request):
+    for name, text in _url_pairs(trace):
         if name == "with":
             fields[name] = [*fields.get(name, ()), *text.split(",")]
         elif name in fields:
@@ -130,8 +126,8 @@ def url_fields(request: Request, texts: Collection[str] = ()) -> Json:
     return fields
 
 
-def _url_pairs(request: Request) -> list[tuple[str, str]]:
-    raw: bytes = request.scope["query_string"]
+def _url_pairs(trace: Trace) -> list[tuple[str, str]]:
+    raw: bytes = trace.scope["query_string"]
     return parse_qsl(raw.decode("latin-1"), keep_blank_values=True) if raw else []
 
 

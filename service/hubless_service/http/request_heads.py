@@ -5,8 +5,8 @@ from urllib.parse import unquote_to_bytes
 
 from httptools import HttpParserCallbackError, HttpParserError, HttpParserInvalidURLError
 
-from hubless_service.http.cycle import Headers
 from hubless_service.http.problems import HttpProblem
+from hubless_service.http.trace import Headers
 from hubless_service.settings import Settings
 
 _LINE_BYTES = len(b": \r\n")

@@ -1,42 +1,59 @@
-"""The trace of a request: its id, where its time went, and the code of its error."""
+"""A request, as all rooms know it: its head, its body, its id, where its time went, and the code of its error."""
 
 import asyncio
+from collections.abc import Callable
 from time import perf_counter
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from starlette.requests import ClientDisconnect
-
-from hubless_service.http.cycle import Cycle
+from starlette.types import Message, Receive, Scope
 
 _T = TypeVar("_T")
+Headers = list[tuple[bytes, bytes]]
 SCOPE_KEY = "hubless.trace"
-EXCHANGE = "hubless.exchange"
-"""The key in the scope of our own server's `Cycle`."""
-REFUSAL = "hubless.refusal"
-"""The key in the scope of the `HttpProblem` that answers what is no request."""
 STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", "serialise")
 
 
 class Trace:
-    """Filled while the request is answered; then the middleware reads it."""
+    """Filled while a request is answered; then the observer reads it. Our own server's is an `Exchange`."""
 
-    __slots__ = ("code", "exchange", "intervals", "late", "pixels", "request_id", "seconds", "started")
+    __slots__ = (
+        "_receive",
+        "code",
+        "heads",
+        "intervals",
+        "late",
+        "on_gone",
+        "pixels",
+        "request_id",
+        "scope",
+        "seconds",
+        "started",
+    )
+    disconnected = alone = False
+    """True if the client hung up; if this process is known to answer no other request now."""
 
-    def __init__(self, request_id: str, exchange: Cycle | None = None, *, intervals: bool = True) -> None:
-        self.request_id = request_id
-        self.exchange = exchange
-        now = perf_counter()
-        self.started = now if exchange is None else exchange.arrived
-        self.late = now - self.started
+    def __init__(self, scope: Scope, receive: Receive | None = None) -> None:
+        self.started = perf_counter()
+        self.scope = scope
+        self.heads: dict[bytes, bytes] = dict(reversed(scope["headers"]))
+        """Headers by their names; of several the first, and all of them stand in the scope."""
+        self._receive = receive
+        self.late = 0.0  # seconds that it waited for requests before it
+        self.request_id = ""
         self.seconds: dict[str, float] = {}
-        self.intervals: list[tuple[str, float, float]] | None = [] if intervals else None
+        self.intervals: list[tuple[str, float, float]] | None = None
         self.code: str | None = None
         self.pixels = 0  # of all pictures that came with it
+        self.on_gone: Callable[[], object] | None = None  # called if the client hangs up before it is answered
 
-    @property
-    def alone(self) -> bool:
-        """Return True if this process is known to answer no other request now."""
-        return self.exchange is not None and self.exchange.watch.busy <= 1
+    async def receive(self) -> Message:
+        """Return the next part of the body, as ASGI has it."""
+        return await cast(Receive, self._receive)()
+
+    def whole_body(self) -> bytes | None:
+        """Return the body, if all of it has come and nobody has asked for a part of it."""
+        return None
 
     def add(self, stage: str, seconds: float) -> None:
         """Count time that has just passed to a stage. Times of one stage add up."""
@@ -48,17 +65,14 @@ class Trace:
 
 async def unless_gone(trace: Trace, future: "asyncio.Future[_T]") -> _T:
     """Return the result of a future. When the client hangs up it is cancelled, and `ClientDisconnect` is raised."""
-    exchange = trace.exchange
-    if exchange is None:
-        return await future
-    if exchange.disconnected:
+    if trace.disconnected:
         future.cancel()
-    exchange.on_gone = future.cancel
+    trace.on_gone = future.cancel
     try:
         return await future
     except asyncio.CancelledError as error:
-        if exchange.disconnected:
+        if trace.disconnected:
             raise ClientDisconnect from error
         raise
     finally:
-        exchange.on_gone = None
+        trace.on_gone = None

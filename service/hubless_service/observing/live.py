@@ -6,7 +6,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import accumulate, groupby
 from time import monotonic
 from typing import NamedTuple, TypeAlias, cast
 
@@ -68,20 +68,21 @@ class LiveVersion:
 
     def observe(self, collection: hubless.Collection, answered: Sequence[tuple[Query, FoundHits]]) -> None:
         """Keep answers; those whose hits were chosen, and do not follow the ranking, are left out."""
-        for query, (results, line, *_) in answered:
+        kept = [(query, hits) for query, hits in answered if _CHOSEN.isdisjoint(query.options)]
+        if not kept:
+            return
+        found = [hits.results.rows[hits.line, : min(K_OCCURRENCE, query.options["limit"])] for query, hits in kept]
+        rows = _rows_of_origin(collection, np.concatenate(found))
+        ends = list(accumulate(map(len, found), initial=0))
+        for (query, (results, line, *_)), start, end in zip(kept, ends, ends[1:], strict=False):
             options = query.options
-            if not _CHOSEN.isdisjoint(options):
-                continue
             again = {name: options[name] for name in _SEARCHED_AGAIN if name in options}
-            found = results.rows[line, : min(K_OCCURRENCE, options["limit"])]
-            # copies, which do not hold on to the whole batch
-            live = LiveQuery(cast(F32, query.asked)[0].copy(), again, _rows_of_origin(collection, found))
             with self._lock:
-                self._recent.append(live)
+                # copies, which do not hold on to the whole batch
+                self._recent.append(LiveQuery(cast(F32, query.asked)[0].copy(), again, rows[start:end].copy()))
                 self._seen += 1
             if results.certainty is not None:
-                kept = results.kept is None or bool(results.kept[line])
-                self.certainty.observe(results.certainty[line][0], kept)
+                self.certainty.observe(results.certainty[line][0], results.kept is None or bool(results.kept[line]))
 
     def _last(self, most: int) -> list[LiveQuery]:
         with self._lock:

@@ -81,6 +81,7 @@ class Metrics:
         )
         self._waiting.set(0)  # those of the worker before are gone
         self.queue: Callable[[], int] = int  # how many queries wait; read at each answer
+        self.catch_up: Callable[[], object] = int  # counts what was answered and is not counted yet
         self.failures = counter("hubless_survived_failures", "Errors of our own that a thread has survived")
         self.dropped = counter("hubless_dropped_log_lines", "Log lines that were dropped, as nobody read them")
         about = ("hubless_build_info", "The version of hubless that runs", ["version"])
@@ -97,9 +98,13 @@ class Metrics:
             self._stages[stage].observe(taken)
         if trace.code:
             self._errors.labels(trace.code).inc()
-        self._waiting.set(self.queue())  # another worker may be asked for the metrics
+
+    def show_waiting(self) -> None:
+        """Show how many queries wait, as another worker may be asked for the metrics."""
+        self._waiting.set(self.queue())
 
     def page(self) -> bytes:
         """Return all metrics in Prometheus' text format. Counters are of all workers together."""
-        self._waiting.set(self.queue())
+        self.catch_up()
+        self.show_waiting()
         return generate_latest(self._of_all) + generate_latest(self.live)

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import getrandbits
-from time import perf_counter
+from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastapi import Response
@@ -14,9 +14,9 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Scope
 
 from hubless_service.access.authentication import CONSOLE, DOCS
-from hubless_service.http.cycle import Headers
 from hubless_service.http.problems import HttpProblem, internal_error, respond
-from hubless_service.http.trace import EXCHANGE, Trace
+from hubless_service.http.trace import Headers, Trace
+from hubless_service.observing.later import Later
 from hubless_service.observing.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -45,15 +45,26 @@ _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 class Observer:
     """Begins the trace of each request, stamps its answer, and tells of it in the end: metrics, a span, a log line.
 
-    It tells before the answer goes out: whoever has an answer finds it counted, even if the process is killed then.
+    It tells a moment after the answer, of several requests together; the metrics' page waits for that.
     """
 
     metrics: Metrics
     tracing: "Tracing | None" = None
 
-    def begin(self, scope: Scope) -> Trace:
-        """Return the trace of a request that comes."""
-        return Trace(_request_id(scope["headers"]), scope.get(EXCHANGE), intervals=self.tracing is not None)
+    def __post_init__(self) -> None:
+        self._ended = Later(self._tell)
+        self.metrics.catch_up = self._ended.now
+
+    def begin(self, trace: Trace) -> None:
+        """Note that the app answers a request now."""
+        trace.late = perf_counter() - trace.started
+        sent = trace.heads.get(b"x-request-id")
+        if sent is not None and _REQUEST_ID.fullmatch(sent):
+            trace.request_id = str(sent, "ascii")
+        else:
+            trace.request_id = f"{getrandbits(128):032x}"  # no secret; needs no system call
+        if self.tracing:
+            trace.intervals = []
 
     def stamped(self, path: str, trace: Trace, given: Headers) -> Headers:
         """Return the headers of an answer, with those that each has, unless it says them itself."""
@@ -77,27 +88,41 @@ class Observer:
         _log.error("request %s failed", trace.request_id, exc_info=error)
         return respond(internal_error(), trace)
 
-    def end(self, scope: Scope, route: str, status: int, trace: Trace) -> None:
-        """Count and log a request whose answer is ready."""
-        method: str = scope["method"]
+    def end(self, scope: Scope, status: int, trace: Trace) -> None:
+        """Have a request counted and logged whose answer is ready."""
+        route: str = getattr(scope.get("route"), "path_format", "other")
         seconds = perf_counter() - trace.started
-        self.metrics.observe(route, method, status, seconds, trace)
-        if self.tracing:
-            self.tracing.export(scope["headers"], method, route, status, trace)
-        if _log.isEnabledFor(logging.INFO):
-            path = scope["raw_path"].decode("ascii", "backslashreplace")
-            _log.info(RequestLine(method, path, route, status, seconds, trace))
+        headers = scope["headers"] if self.tracing else ()
+        self._ended.add(RequestLine(scope["method"], scope["raw_path"], route, status, seconds, trace, headers, time()))
+
+    def _tell(self, lines: Sequence["RequestLine"]) -> None:
+        told = _log.isEnabledFor(logging.INFO)
+        for line in lines:
+            self.metrics.observe(line.route, line.method, line.status, line.seconds, line.trace)
+            if self.tracing:
+                self.tracing.export(line.headers, line.method, line.route, line.status, line.trace)
+            if told:
+                record = _log.makeRecord(_log.name, logging.INFO, "", 0, line, (), None)
+                record.created, record.msecs = line.ended, line.ended % 1 * 1e3
+                _log.handle(record)
+        self.metrics.show_waiting()
 
 
 class RequestLine(NamedTuple):
     """Says of a request what the log needs, as text or by `fields`: a formatter makes only what it writes."""
 
     method: str
-    path: str  # without the query string, which may hold anything
+    raw_path: bytes  # without the query string, which may hold anything
     route: str
     status: int
     seconds: float
     trace: Trace
+    headers: Sequence[tuple[bytes, bytes]]  # for tracing only
+    ended: float  # by the clock of the day
+
+    @property
+    def path(self) -> str:
+        return self.raw_path.decode("ascii", "backslashreplace")
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -117,10 +142,3 @@ class RequestLine(NamedTuple):
     def __str__(self) -> str:
         code = f" code={self.trace.code}" if self.trace.code else ""
         return f"{self.method} {self.path} {self.status} {1e3 * self.seconds:.1f}ms id={self.trace.request_id}{code}"
-
-
-def _request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    for name, value in headers:
-        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
-            return str(value, "ascii")
-    return f"{getrandbits(128):032x}"  # no secret; needs no system call

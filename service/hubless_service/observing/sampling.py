@@ -24,7 +24,7 @@ from hubless.vectors.arrays import F32
 from hubless_service.access.attempts import client_address
 from hubless_service.access.authentication import ACCESS
 from hubless_service.access.keys import Access
-from hubless_service.http.edge import PEER
+from hubless_service.http.connection import PEER
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import Query
 

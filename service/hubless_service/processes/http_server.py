@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from hubless.kernels.quota import most_descriptors
-from hubless_service.http.edge import protocol_of
+from hubless_service.http.connection import protocol_of
 from hubless_service.processes.signals import Signals
 from hubless_service.settings import Settings, split
 

@@ -1,30 +1,35 @@
 """The outermost layer: observes each request, and answers one to an endpoint past the other layers."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import cast
+from functools import lru_cache
 
 from fastapi import Response
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from hubless_service.access.authentication import KeyCheck
+from hubless_service.http.exchange import Exchange
 from hubless_service.http.problems import respond
-from hubless_service.http.trace import EXCHANGE, REFUSAL, SCOPE_KEY, Trace
+from hubless_service.http.trace import SCOPE_KEY, Headers, Trace
 from hubless_service.observing.middleware import CLIENT_CLOSED, Observer
-from hubless_service.routes.route import Call, DirectRoute
+from hubless_service.routes.route import AppState, Call, DirectRoute
+
+_KNOWN_PATHS = 1024
+_Found = tuple[DirectRoute, dict[str, str]]
 
 
 @dataclass
 class Front:
     """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search.
 
-    The layers below cost as much as a small search. A request over our own server to an endpoint needs none of them,
-    unless it is of a page of another origin, and some are allowed: its key is checked here, its route is called, and
-    the connection sends the answer in one write.
+    The `layers` below cost as much as a small search. A request to an endpoint needs none of them, unless it is of a
+    page of another origin, and some are allowed: its key is checked here, and its route is called.
     """
 
-    app: ASGIApp
+    layers: Callable[[Scope, Receive, Send], Awaitable[None]]
+    state: AppState
     observer: Observer
     check_key: KeyCheck | None
     origins: bool
@@ -33,63 +38,71 @@ class Front:
     def __post_init__(self) -> None:
         direct = [route for route in self.routes if isinstance(route, DirectRoute)]
         self._direct = [(route.methods or set(), route) for route in direct]
+        self._found = lru_cache(_KNOWN_PATHS)(self._find)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens below."""
         if scope["type"] != "http":
-            await self.app(scope, receive, send)
+            await self.layers(scope, receive, send)
             return
-        method: str = scope["method"]
-        scope[SCOPE_KEY] = trace = self.observer.begin(scope)
-        # the server leaves out the body of an answer to HEAD, so below this HEAD is GET
-        inner = {**scope, "method": "GET"} if method == "HEAD" else scope
-        exchange = None if method == "HEAD" else scope.get(EXCHANGE)
-        response: Response | None = None
-        ended = False
-
-        def end(status: int) -> None:
-            nonlocal ended
-            ended = True
-            self.observer.end(scope, getattr(inner.get("route"), "path_format", "other"), status, trace)
-
-        async def send_stamped(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = self.observer.stamped(scope["path"], trace, list(message.get("headers", ())))
-                end(message["status"])
-            await send(message)
-
+        trace: Trace | None = scope.get(SCOPE_KEY)
+        if trace is None:  # of another server
+            scope[SCOPE_KEY] = trace = Trace(scope, receive)
+        self.observer.begin(trace)
         try:
-            response = await self._answer(scope, receive, send, trace, alone=exchange is not None)
-            if response is None:
-                await self.app(inner, receive, send_stamped)
+            status, headers, body = await self._answer(scope, receive, trace)
         except (Exception, asyncio.CancelledError) as error:
-            response = self.observer.failed(error, trace)
-            if response is None:
-                end(CLIENT_CLOSED)
-            elif ended:
-                if isinstance(error, Exception):
-                    raise  # half an answer is sent: only a broken connection says that it is not whole
+            failure = self.observer.failed(error, trace)
+            if failure is None:
+                self.observer.end(scope, CLIENT_CLOSED, trace)
                 return
-        if response and exchange:
-            end(response.status_code)
-            headers = self.observer.stamped(scope["path"], trace, response.raw_headers)
-            await exchange.answer(response.status_code, headers, cast(bytes, response.body))
-        elif response:
-            await response(inner, receive, send_stamped)
+            status, headers, body = _parts(failure)
+        self.observer.end(scope, status, trace)
+        stamped = self.observer.stamped(scope["path"], trace, headers)
+        if scope["method"] == "HEAD":
+            body = b""
+        if isinstance(trace, Exchange):
+            await trace.answer(status, stamped, body)
+        else:
+            await send({"type": "http.response.start", "status": status, "headers": stamped})
+            await send({"type": "http.response.body", "body": body})
 
-    async def _answer(
-        self, scope: Scope, receive: Receive, send: Send, trace: Trace, *, alone: bool
-    ) -> Response | None:
-        """Return the answer to what needs no layers; None for all else, and unless this can send it `alone`."""
-        if REFUSAL in scope:
-            return respond(scope[REFUSAL], trace)
-        if not alone or (self.origins and any(name == b"origin" for name, _ in scope["headers"])):
-            return None
-        method, path = scope["method"], scope["path"]
+    async def _answer(self, scope: Scope, receive: Receive, trace: Trace) -> tuple[int, Headers, bytes]:
+        """Return status, headers and body of the answer."""
+        if isinstance(trace, Exchange) and trace.refusal:
+            return _parts(respond(trace.refusal, trace))
+        found = None if self.origins and b"origin" in trace.heads else self._found(scope["method"], scope["path"])
+        if found is None:
+            return await self._through_layers(scope, receive)
+        scope["route"], scope["path_params"] = found
+        if self.check_key and (problem := self.check_key(scope)):
+            return _parts(respond(problem, trace))
+        return _parts(await found[0].respond(Call(scope, self.state)))
+
+    def _find(self, method: str, path: str) -> _Found | None:
+        """Return the endpoint of a path, and the parts of the path. HEAD is GET, and its answer has no body."""
         for methods, route in self._direct:
-            if method in methods and (found := route.path_regex.match(path)):
-                scope["path_params"], scope["route"] = found.groupdict(), route
-                if self.check_key and (problem := self.check_key(scope)):
-                    return respond(problem, trace)
-                return await route.respond(Call(scope, receive, send))
+            if ("GET" if method == "HEAD" else method) in methods and (found := route.path_regex.match(path)):
+                return route, found.groupdict()
         return None
+
+    async def _through_layers(self, scope: Scope, receive: Receive) -> tuple[int, Headers, bytes]:
+        """Return the answer of the layers below, once it is whole: pages are small."""
+        status, headers, body = 0, Headers(), list[bytes]()
+
+        async def collect(message: Message) -> None:
+            nonlocal status, headers
+            if message["type"] == "http.response.start":
+                status, headers = message["status"], list(message.get("headers", ()))
+            else:
+                body.append(message.get("body", b""))
+
+        inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        await self.layers(inner, receive, collect)
+        if "route" in inner:
+            scope["route"] = inner["route"]
+        return status, headers, b"".join(body)
+
+
+def _parts(response: Response) -> tuple[int, Headers, bytes]:
+    return response.status_code, response.raw_headers, bytes(response.body)

@@ -43,9 +43,9 @@ class AppState(NamedTuple):
 class Call(Request):
     """A request to an endpoint."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        super().__init__(scope, receive, send)
-        state: AppState = scope["app"].state.hubless
+    def __init__(self, scope: Scope, state: AppState) -> None:
+        """Without what FastAPI makes for its own endpoints."""
+        self.scope = scope
         self.engine, self.settings = state.engine, state.settings
         self.trace: Trace = scope[SCOPE_KEY]
         self.access: Access = scope.get(ACCESS, EVERYTHING)
@@ -142,7 +142,7 @@ class DirectRoute(APIRoute):
         self.app = self._answer
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self.respond(Call(scope, receive, send))
+        response = await self.respond(Call(scope, scope["app"].state.hubless))
         await response(scope, receive, send)
 
     async def respond(self, call: Call) -> Response:
@@ -171,9 +171,9 @@ class DirectRoute(APIRoute):
         if self._body or self._url:
             subject = Subject(cast(hubless.Collection, given.get("held")), call.settings)
             if self._body:
-                given["body"] = await read_body(call, self._body, subject, required=self._required)
+                given["body"] = await read_body(call.trace, self._body, subject, required=self._required)
             if self._url:
-                given["url"] = read_url(call, self._url, subject)
+                given["url"] = read_url(call.trace, self._url, subject)
             # whatever asks for a write is answered with it
             if seq := getattr(given.get("body", given.get("url")), "min_seq", None):
                 given["held"] = await call.engine.freshness.reach(call.trace, given["held"], seq)

@@ -13,6 +13,7 @@ import hubless
 from hubless.errors import InputError
 from hubless_service import openapi
 from hubless_service.http.answers import BatchAnswer, QueryAnswer
+from hubless_service.http.exchange import Exchange
 from hubless_service.http.requests import (
     Asked,
     BatchRequest,
@@ -56,11 +57,11 @@ _OPTIONS = {
 
 async def _room(call: Call) -> None:
     """Refuse before the body is read what would find no room to wait, or wait for too long."""
-    exchange = call.trace.exchange
+    trace = call.trace
     seconds = call.settings.default_timeout_ms / 1000
-    if exchange is None or exchange.more_body or _TIME in exchange.body or _TIME in call.scope["query_string"]:
+    if not isinstance(trace, Exchange) or trace.more_body or trace.mentions(_TIME):
         seconds = inf  # it may name its time itself
-    call.engine.check_room(perf_counter(), call.trace.late, seconds)
+    call.engine.check_room(perf_counter(), trace.late, seconds)
 
 
 @query_routes.at(

@@ -23,6 +23,7 @@ from hubless_service.http.requests import Query
 from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
+from hubless_service.observing.later import Later
 from hubless_service.observing.live import LiveVersion
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.sampling import ListSampler, QuerySampler, SamplerThread
@@ -86,8 +87,9 @@ class SearchService:
             QuerySampler(settings.query_sample, settings.query_sample_days) if settings.query_sample else None
         )
         self.learning = ListSampler(self.scores)
-        self.live = OnceAVersion(lambda _: LiveVersion())  # of each worker, its own
+        self._live = OnceAVersion(lambda _: LiveVersion())  # of each worker, its own
         self._has_hubness = settings.hubness
+        self._answered = Later(self._tell)
         self.samplers = SamplerThread(
             [each.look for each in (self.learning, self.sampling) if each], self._prepare_behind
         )
@@ -105,6 +107,7 @@ class SearchService:
 
     def stop(self) -> list[threading.Thread]:
         """Begin nothing more. Return the threads that end when they have finished what somebody still needs."""
+        self._answered.now()
         self.encoding.stop()
         self._follower.stop()
         self._threads_set.close()
@@ -139,16 +142,27 @@ class SearchService:
             queue.check_room(perf_counter(), trace.late, seconds)  # before something is encoded in vain
             encoded = await self.encoding.encode(trace, collection, queries, deadline)
         found = await search(trace, queue, collection, encoded, deadline)
-        answered = []
-        for query, hits in zip(encoded, found, strict=True):
-            # what is asked like a target is not what people look for
-            if isinstance(query.asked, np.ndarray) and is_traffic(request, query.options, collection.strength):
-                answered.append((query, hits))
-        if self._has_hubness:
-            self.live(collection).observe(collection, answered)
-        if self.sampling:
-            self.sampling.note(request, collection, [query for query, _ in answered])
+        self._answered.add((request, collection, encoded, found))
         return found
+
+    def live(self, collection: hubless.Collection) -> LiveVersion:
+        """Return the live queries of the version, in this worker."""
+        self._answered.now()
+        return self._live(collection)
+
+    def _tell(self, answers: Sequence[tuple[Request, hubless.Collection, Sequence[Query], list[FoundHits]]]) -> None:
+        """Tell those who count and sample of queries that were answered."""
+        for request, collection, queries, found in answers:
+            asked = [
+                (query, hits)
+                for query, hits in zip(queries, found, strict=True)
+                # what is asked like a target is not what people look for
+                if isinstance(query.asked, np.ndarray) and is_traffic(request, query.options, collection.strength)
+            ]
+            if self._has_hubness:
+                self._live(collection).observe(collection, asked)
+            if self.sampling:
+                self.sampling.note(request, collection, [query for query, _ in asked])
 
     async def run(
         self, trace: Trace, work: Callable[[], _T], collection: hubless.Collection | None = None, share: float = 1.0
