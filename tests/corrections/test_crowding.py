@@ -18,7 +18,7 @@ CAPTIONS = unit(np.repeat(IMAGES, 5, axis=0) + 0.07 * rng.normal(size=(200, DIM)
 
 def crowding_of(bank, targets, offsets=None):
     given = np.zeros(len(targets), np.float32) if offsets is None else offsets
-    return crowding(ArrayVectors(bank, "bank"), ArrayVectors(targets, "targets"), given)
+    return crowding(ArrayVectors(bank, "bank"), bank @ targets.T, given)
 
 
 def naive_crowding(bank, targets, offsets):

@@ -46,10 +46,13 @@ def test_sums_over_parts_of_a_bank_come_from_products_with_the_whole(multiplied,
     softmaxes = [
         Softmax(bank, temperature, spread * normal(1, bank.shape[0], seed=8)[0].astype(float)) for bank in BANKS
     ]
-    found = log_sum_exp_each([*softmaxes, Softmax(PART, 0.5, None)], TARGETS)
+    softmaxes.append(Softmax(PART, 0.5, None))
+    found = log_sum_exp_each(softmaxes, TARGETS)
     assert multiplied == [220, 30]
-    for ours, (bank, τ, potentials) in zip(found, [*softmaxes, (PART, 0.5, None)], strict=True):
-        np.testing.assert_allclose(τ * ours, τ * log_sum_exp(bank, TARGETS, τ, potentials), rtol=0, atol=2e-6)
+    for ours, each in zip(found, softmaxes, strict=True):
+        τ = each.temperature
+        alone = log_sum_exp(each.bank, TARGETS, τ, each.potentials)
+        np.testing.assert_allclose(τ * ours, τ * alone, rtol=0, atol=2e-6)
 
 
 def test_means_over_parts_of_a_bank_come_from_products_with_the_whole(multiplied):

@@ -50,7 +50,7 @@ class Maximum:
 
 @pytest.fixture(params=[0, 2**30], ids=["bank read anew", "bank in memory"])
 def small_blocks(request, monkeypatch):
-    for name, value in (("TARGET_ROWS", 5), ("BANK_ROWS", 7), ("STRIP_ROWS", 2), ("RESIDENT_BYTES", request.param)):
+    for name, value in (("TARGET_ROWS", 5), ("BANK_ROWS", 7), ("STRIP_SIZE", 14), ("RESIDENT_BYTES", request.param)):
         monkeypatch.setattr(streaming, name, value)
 
 

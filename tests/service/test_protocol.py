@@ -10,6 +10,8 @@ import pytest
 from support.catalogs import DIM
 from support.contract import Contract, code_of
 
+from hubless_service.http import connection
+
 QUERY = "/v1/collections/words/query"
 BATCH = "/v1/collections/words/query/batch"
 COUNT = "/v1/collections/words/count"

@@ -88,7 +88,8 @@ def temperature_of(similarities: F32, wanted: float) -> Temperature:
     if not LEAST_SPREAD <= spread < np.inf:
         expected = f"products with the query bank that differ by {LEAST_SPREAD:g} or more: scale the vectors"
         raise InputError("targets", expected, f"a standard deviation of {spread:g}")
-    return temperature_by(partial(mean_entropy, similarities), spread, similarities.shape[1], wanted)
+    shifted = similarities - similarities.max(axis=1, keepdims=True)
+    return temperature_by(partial(mean_entropy, shifted), spread, similarities.shape[1], wanted)
 
 
 def temperature_by(entropy: Callable[[float], float], spread: float, count: int, wanted: float) -> Temperature:

@@ -71,7 +71,7 @@ def small_blocks() -> Iterator[None]:
     sizes: tuple[tuple[Any, str, int], ...] = (
         (streaming, "TARGET_ROWS", 5),
         (streaming, "BANK_ROWS", 7),
-        (streaming, "STRIP_ROWS", 3),
+        (streaming, "STRIP_SIZE", 21),
         (streaming, "RESIDENT_BYTES", 0),
         (reductions, "TARGET_ROWS", 5),
         (reductions, "STRIP_SIZE", 16),

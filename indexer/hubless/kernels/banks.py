@@ -25,10 +25,8 @@ class Part:
         return spread
 
     @property
-    def mask(self) -> F32 | None:
-        """(b,) 0 for rows of the part, and −∞ for others; None if all rows are in it."""
-        if self.rows is None:
-            return None
+    def mask(self) -> F32:
+        """(b,) 0 for rows of the part, and −∞ for others."""
         mask = np.full(self.count, -np.inf, np.float32)
         mask[self.rows] = 0
         return mask

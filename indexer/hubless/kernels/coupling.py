@@ -8,9 +8,7 @@ Several fits over the same targets make their passes together: they read the tar
 their banks are parts of one bank.
 """
 
-from collections import deque
-from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -19,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels.banks import Part, shared
-from hubless.kernels.pools import kernel_pool
-from hubless.kernels.reductions import STRIP_SIZE, log_sum_exp
+from hubless.kernels.pools import in_order
+from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.sharding import is_sharded, over_shards
-from hubless.kernels.streaming import BANK_ROWS, TARGET_ROWS
+from hubless.kernels.streaming import BANK_ROWS, STRIP_SIZE, TARGET_ROWS
 from hubless.kernels.threads import cores, one_blas_thread, slices
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import VectorSource, block_rows, in_memory
@@ -128,24 +126,22 @@ def coupled(passes: Sequence[Pass]) -> list[Coupled]:
     of_pass = {number: part for _, parts in banks for number, part in parts.items()}
     collected = [_Collected(each, of_pass[number]) for number, each in enumerate(passes)]
     rows = max(1, min(TARGET_ROWS, BLOCK_SIZE // max(len(bank) for bank, _ in banks)))
-    pending: deque[tuple[slice, Future[dict[int, Coupled]]]] = deque()
 
-    def collect() -> None:
-        here, future = pending.popleft()
-        for number, part in future.result().items():
-            collected[number].add(here, part)
-
-    with one_blas_thread, kernel_pool(cores()) as pool:
+    def blocks() -> Iterator[tuple[slice, F32]]:
         start = 0
         for given in targets.blocks(block_rows(targets.shape[1])):
             for some in slices(len(given), rows):
-                here = slice(start + some.start, start + some.stop)
-                pending.append((here, pool.submit(_reduce, given[some], banks, collected, here)))
-                if len(pending) > cores():  # so that products do not accumulate
-                    collect()
+                yield slice(start + some.start, start + some.stop), given[some]
             start += len(given)
-        while pending:
-            collect()
+
+    def reduce(block: tuple[slice, F32]) -> tuple[slice, dict[int, Coupled]]:
+        here, given = block
+        return here, _reduce(given, banks, collected, here)
+
+    with one_blas_thread:
+        for here, found in in_order(cores(), reduce, blocks()):
+            for number, part in found.items():
+                collected[number].add(here, part)
     return [each.result() for each in collected]
 
 
@@ -192,7 +188,7 @@ class _Collected:
         added = part.spread(asked.potentials).astype(np.float32)
         # both of the whole bank that its own is a part of
         self.scale = np.float32(1 / asked.temperature)
-        self.added = added if part.mask is None else added + part.mask
+        self.added = added if part.rows is None else added + part.mask
         self.weights = (np.ones(count) if asked.weights is None else asked.weights).astype(np.float32)
         self._over_bank = np.empty(count)
         self._shares = np.zeros(part.count)
@@ -245,6 +241,7 @@ def _reduced(products: F32, wanted: _Collected, here: slice, *, in_place: bool) 
     (count, width), weights, above = products.shape, wanted.weights[here], wanted.entries_above
     sums = np.empty(count)
     shares = np.zeros(width, np.float32)
+    ones = np.ones(width, np.float32)
     rows = max(1, STRIP_SIZE // width)
     room = None if in_place else np.empty((min(rows, count), width), np.float32)
     kept = []
@@ -255,7 +252,7 @@ def _reduced(products: F32, wanted: _Collected, here: slice, *, in_place: bool) 
         shift = exponents.max(axis=1)
         exponents -= shift[:, np.newaxis]
         np.exp(exponents, out=exponents)
-        total = exponents.sum(axis=1, dtype=np.float32)
+        total = exponents @ ones
         shares += (weights[strip] / total) @ exponents
         sums[strip] = shift + np.log(total.astype(np.float64))
         if above is not None:

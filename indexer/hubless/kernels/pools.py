@@ -4,12 +4,13 @@ A thread that finds no memory while it starts is waited for without end: by whoe
 pools of the process. So a server starts its threads while there is memory.
 """
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from threading import Barrier
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
-P = ParamSpec("P")
+T = TypeVar("T")
 _R = TypeVar("_R")
 
 
@@ -20,16 +21,20 @@ def start_all(pool: Executor, workers: int) -> None:
         pass
 
 
-def kernel_pool(workers: int) -> Executor:
-    """Return a pool for the work of a kernel; with one worker it is done where it is submitted."""
-    return _Inline() if workers == 1 else ThreadPoolExecutor(workers, "hubless-kernel")
-
-
-class _Inline(Executor):
-    def submit(self, work: Callable[P, _R], /, *arguments: P.args, **more: P.kwargs) -> "Future[_R]":
-        done = Future[_R]()
+def in_order(workers: int, work: Callable[[T], _R], items: Iterable[T]) -> Iterator[_R]:
+    """Yield what the work of a kernel makes of each item, in their order; one worker is whoever asks for it."""
+    if workers == 1:
+        yield from map(work, items)
+        return
+    pending = deque[Future[_R]]()
+    with ThreadPoolExecutor(workers, "hubless-kernel") as pool:
         try:
-            done.set_result(work(*arguments, **more))
-        except BaseException as error:
-            done.set_exception(error)
-        return done
+            for item in items:
+                pending.append(pool.submit(work, item))
+                if len(pending) > workers:  # so that blocks do not accumulate
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # do not wait for items that have not begun
+            raise

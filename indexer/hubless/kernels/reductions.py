@@ -1,34 +1,45 @@
 """Reductions of targets × bank: log-sum-exp, the top k, entropy. Products are float32, sums are float64."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.kernels.banks import shared
+from hubless.kernels.banks import Part
+from hubless.kernels.forks import cached_property
 from hubless.kernels.sharding import each_shard, is_sharded, over_shards
-from hubless.kernels.streaming import TARGET_ROWS, NewReduction, parts, stream, stream_each
+from hubless.kernels.streaming import STRIP_SIZE, TARGET_ROWS, NewReduction, parts, stream, stream_each
 from hubless.kernels.threads import in_parallel
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64, Flags
 from hubless.vectors.sources import ArrayVectors, VectorSource, block_rows
 
-STRIP_SIZE = 2**16
-"""Numbers of a matrix that are reduced at once, so that they stay in the cache."""
 GROUP_SIZE = 8
 """Similarities of which the largest one says where the k largest of all begin."""
 MOST_SPREAD = 50.0
 """float32 holds the factors of logarithms this far apart, with 16 orders of magnitude to spare."""
 
 
-class Softmax(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Softmax:
     """A bank (b, d), a temperature τ in units of similarity, and potentials a (b,), or None for zeros."""
 
     bank: VectorSource
     temperature: float
     potentials: F64 | None = None
+
+    @cached_property
+    def _columns(self) -> "_Columns":
+        return _Columns(self.bank.shape[0], self.potentials)
+
+    def columns(self, part: Part) -> "_Columns":
+        """Return the potentials as columns of the bank that this one is a part of."""
+        if part.rows is None:
+            return self._columns
+        return _Columns(part.count, None if self.potentials is None else part.spread(self.potentials))
 
 
 def log_sum_exp(
@@ -52,13 +63,12 @@ def log_sum_exp_each(softmaxes: Sequence[Softmax], targets: VectorSource, advanc
         over = [partial(_log_sum_exp_over, targets=targets, temperature=each.temperature) for each in softmaxes]
         parts = [over_shards(each.bank, work, each.potentials) for each, work in zip(softmaxes, over, strict=True)]
         return [reduce(np.logaddexp, of_bank) for of_bank in parts]
-    reductions: dict[int, NewReduction] = {}
-    for _, parts_of_bank in shared(banks):
-        for number, part in parts_of_bank.items():
-            _, temperature, potentials = softmaxes[number]
-            columns = _Columns(part.count, None if potentials is None else part.spread(potentials))
-            reductions[number] = partial(_LogSumExp, temperature=temperature, columns=columns)
-    return stream_each(banks, targets, [reductions[number] for number in range(len(banks))], advance)
+
+    def reduction(number: int, part: Part) -> NewReduction:
+        softmax = softmaxes[number]
+        return partial(_LogSumExp, temperature=softmax.temperature, columns=softmax.columns(part))
+
+    return stream_each(banks, targets, reduction, advance)
 
 
 def _log_sum_exp_over(bank: VectorSource, potentials: F64 | None, targets: VectorSource, temperature: float) -> F64:
@@ -92,27 +102,24 @@ class _LogSumExp:
 
     def add(self, rows: slice, products: F32, first: int) -> None:
         here = slice(first, first + products.shape[1])
-        if first == 0:
-            self._shift[rows] = self._exponents(products, here).max(axis=1)
-        total = self._sum(rows, products, here)
-        if not np.isfinite(total).all():  # an exponent exceeds the shift by more than float32 can hold
-            shift = np.maximum(self._shift[rows], self._exponents(products, here).max(axis=1))
-            self._total[rows] *= np.exp((self._shift[rows] - shift).astype(np.float64))
-            self._shift[rows] = shift
-            total = self._sum(rows, products, here)
-        self._total[rows] += total
-
-    def _exponents(self, products: F32, columns: slice) -> F32:
         exponents = products * self._scale
         if self._columns.addends is not None:
-            exponents += self._columns.addends[columns]
-        return exponents
+            exponents += self._columns.addends[here]
+        shift = self._shift[rows]
+        if first == 0:
+            shift[:] = exponents.max(axis=1)
+        total = self._sum(exponents, shift, here)
+        if not np.isfinite(total).all():  # an exponent exceeds the shift by more than float32 can hold
+            larger = np.maximum(shift, exponents.max(axis=1))
+            self._total[rows] *= np.exp((shift - larger).astype(np.float64))
+            shift[:] = larger
+            total = self._sum(exponents, shift, here)
+        self._total[rows] += total
 
-    def _sum(self, rows: slice, products: F32, columns: slice) -> F32:
-        exponents = self._exponents(products, columns)
-        exponents -= self._shift[rows, np.newaxis]
+    def _sum(self, exponents: F32, shift: F32, columns: slice) -> F32:
+        above = exponents - shift[:, np.newaxis]
         with np.errstate(over="ignore"):
-            total: F32 = np.exp(exponents, out=exponents) @ self._columns.factors[columns]
+            total: F32 = np.exp(above, out=above) @ self._columns.factors[columns]
         return total
 
     def result(self) -> F64:
@@ -131,7 +138,7 @@ def top_k_mean_each(
     if is_sharded(targets):
         of_shards = over_shards(targets, partial(top_k_mean_each, banks, depths=depths), advance=advance)
         return [np.concatenate(parts) for parts in zip(*of_shards, strict=True)]
-    return stream_each(banks, targets, [partial(_TopKMean, k=k) for k in depths], advance)
+    return stream_each(banks, targets, lambda number, _: partial(_TopKMean, k=depths[number]), advance)
 
 
 def top_k_similarities(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F32:
@@ -310,30 +317,50 @@ class _Best:
     def add(self, rows: slice, products: F32, first: int) -> None:
         scores = products if self._offsets is None else products - self._offsets[first : first + products.shape[1]]
         best = self._best[rows]
+        count, k = best.shape
         # an equal score is no better, since its column is later; after the first columns few scores are better
-        better = scores > (_below_top_k(scores, best.shape[1]) if first == 0 else best["score"][:, -1:])
-        for row in np.flatnonzero(better.any(axis=1)):
-            columns = np.flatnonzero(better[row])
-            candidates = np.empty(len(columns), best.dtype)
-            candidates["score"], candidates["row"] = scores[row, columns], first + columns
-            together = np.concatenate([best[row], candidates])
-            best[row] = together[np.argsort(-together["score"], kind="stable")[: best.shape[1]]]
+        better = np.flatnonzero(scores > (_below_top_k(scores, k) if first == 0 else best["score"][:, -1:]))
+        row = better // scores.shape[1]
+        counts = np.bincount(row, minlength=count)
+        there = np.flatnonzero(counts)
+        if not len(there):
+            return
+        candidates = np.zeros((count, k + counts.max()), best.dtype)
+        candidates["score"] = -np.inf
+        candidates[:, :k] = best
+        places = k + np.arange(len(row)) - (np.cumsum(counts) - counts)[row]
+        candidates["score"][row, places] = scores.ravel()[better]
+        candidates["row"][row, places] = first + better - row * scores.shape[1]
+        candidates = candidates[there]
+        order = np.argsort(-candidates["score"], axis=1, kind="stable")[:, :k]
+        best[there] = np.take_along_axis(candidates, order, axis=1)
 
     def result(self) -> NDArray[Any]:
         return self._best
 
 
-def mean_entropy(similarities: F32, temperature: float) -> float:
-    """Return the mean entropy, in nats, of the softmax p_i ∝ exp(s_i/τ) of each row of similarities (n, b)."""
-    entropies = np.empty(len(similarities))
+def largest_in_rows(scores: F32, k: int) -> I64:
+    """Return the columns (m, k) of the k largest numbers of each row (m, n), best first, ties by the lower column."""
+    best = _Best(len(scores), k, None)
+    in_parallel(lambda rows: best.add(rows, scores[rows], 0), len(scores), max(1, STRIP_SIZE // scores.shape[1]))
+    return np.ascontiguousarray(best.result()["row"])
+
+
+def mean_entropy(shifted: F32, temperature: float) -> float:
+    """Return the mean entropy, in nats, of the softmax p_i ∝ exp(s_i/τ) of each row of similarities (n, b).
+
+    They are `shifted`: less the largest of their row.
+    """
+    entropies = np.empty(len(shifted))
+    scale = np.float32(1 / temperature)
 
     def reduce(rows: slice) -> None:
-        block = similarities[rows]
-        exponents = (block - block.max(axis=1, keepdims=True)) * np.float32(1 / temperature)
+        exponents = shifted[rows] * scale
         weights = np.exp(exponents)
-        total = weights.sum(axis=1, dtype=np.float64)
-        expected = np.einsum("ij,ij->i", weights, exponents, dtype=np.float64) / total
-        entropies[rows] = np.log(total) - expected
+        exponents *= weights
+        ones = np.ones(weights.shape[1], np.float32)
+        total = (weights @ ones).astype(np.float64)
+        entropies[rows] = np.log(total) - (exponents @ ones) / total
 
-    in_parallel(reduce, len(similarities), max(1, STRIP_SIZE // similarities.shape[1]))
+    in_parallel(reduce, len(shifted), max(1, STRIP_SIZE // shifted.shape[1]))
     return float(entropies.mean())

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless.kernels.coupling import coupled_sums
-from hubless.kernels.reductions import MOST_SPREAD, STRIP_SIZE, log_sum_exp
-from hubless.kernels.streaming import BANK_ROWS
+from hubless.kernels.reductions import MOST_SPREAD, log_sum_exp
+from hubless.kernels.streaming import BANK_ROWS, STRIP_SIZE
 from hubless.kernels.threads import cores, in_parallel, slices
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import VectorSource, in_memory
@@ -31,7 +31,7 @@ def similarities(bank: VectorSource, targets: VectorSource, temperature: float) 
     """
     if 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
         return Recomputed(bank, targets, temperature)
-    matrix = _products(bank, targets)
+    matrix = products(bank, targets)
     of_bank = matrix.max(axis=1)
     of_targets = _most_above(matrix, of_bank)
     recomputed = Recomputed(bank, targets, temperature)
@@ -64,49 +64,32 @@ class Factors:
     exact: "Recomputed"
 
     def over_targets(self, potentials: F64) -> F64:
-        exponents = potentials + self.of_targets
-        if np.ptp(exponents) > MOST_SPREAD:
-            return self.exact.over_targets(potentials)
-        weights, shift = _weights(exponents)
-        total = np.empty(len(self.factors))
-
-        def sum_up(rows: slice) -> None:
-            total[rows] = self.factors[rows] @ weights
-
-        in_parallel(sum_up, len(self.factors), self._rows)
-        return np.log(total) + shift + self.of_bank
+        return self.step(potentials)[0]
 
     def step(self, potentials: F64, query_weights: F64 | None = None) -> tuple[F64, F64]:
         """Return the log-sums over the targets (b,), and from them those over the bank (n,): one step of Sinkhorn."""
         exponents = potentials + self.of_targets
         if np.ptp(exponents) > MOST_SPREAD:
             return self.exact.step(potentials, query_weights)
-        weights, shift = _weights(exponents)
+        shift = float(exponents.max())
+        weights = np.exp(exponents - shift).astype(np.float32)
         count, columns = self.factors.shape
         total = np.empty(count, np.float32)
         counted = np.ones(count, np.float32) if query_weights is None else query_weights.astype(np.float32)
-        parts = np.zeros((-(-count // self._rows), columns), np.float32)
+        rows_each = max(1, FACTORS_SIZE // columns)
+        parts = np.zeros((-(-count // rows_each), columns), np.float32)
 
         def sum_up(rows: slice) -> None:
-            part = parts[rows.start // self._rows]
+            part = parts[rows.start // rows_each]
             for some in slices(rows.stop - rows.start, max(1, STEP_SIZE // columns)):
                 here = slice(rows.start + some.start, rows.start + some.stop)
                 total[here] = self.factors[here] @ weights
                 # each row has a 1, so no total is below exp(−MOST_SPREAD)
                 part += (counted[here] / total[here]) @ self.factors[here]
 
-        in_parallel(sum_up, count, self._rows)
+        in_parallel(sum_up, count, rows_each)
         over_bank: F64 = np.log(parts.sum(axis=0, dtype=np.float64)) - shift + self.of_targets
         return np.log(total.astype(np.float64)) + shift + self.of_bank, over_bank
-
-    @property
-    def _rows(self) -> int:
-        return max(1, FACTORS_SIZE // int(self.factors.shape[1]))
-
-
-def _weights(exponents: F64) -> tuple[F32, float]:
-    most = float(exponents.max())
-    return np.exp(exponents - most).astype(np.float32), most
 
 
 def _most_above(matrix: F32, of_bank: F32) -> F32:
@@ -151,7 +134,8 @@ class Recomputed:
         return coupled_sums(self.targets, self.bank, self.temperature, potentials, query_weights)
 
 
-def _products(bank: VectorSource, targets: VectorSource) -> F32:
+def products(bank: VectorSource, targets: VectorSource) -> F32:
+    """Return the products (b, n) of all of a bank (b, d) and of targets (n, d)."""
     matrix = np.empty((bank.shape[0], targets.shape[0]), np.float32)
     columns = in_memory(targets).T
     done = 0

@@ -4,17 +4,15 @@ Each worker thread multiplies a block of targets with one block of the bank afte
 Products are reduced in strips that stay in the cache. Memory is bounded for any b and n.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.kernels.banks import shared
-from hubless.kernels.pools import kernel_pool
+from hubless.kernels.banks import Part, shared
+from hubless.kernels.pools import in_order
 from hubless.kernels.threads import cores, one_blas_thread, slices
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
@@ -23,8 +21,8 @@ from hubless.vectors.sources import HeldVectors, VectorSource, block_rows, in_me
 TARGET_ROWS = 1024
 BANK_ROWS = 2048
 """Larger products are no faster, and the products of two cores fit into a last-level cache."""
-STRIP_ROWS = 32
-"""Rows of a product that are reduced at once: a quarter of a megabyte with BANK_ROWS columns."""
+STRIP_SIZE = 2**16
+"""Numbers of a product that are reduced at once, so that they stay in the cache."""
 PRODUCT_BYTES = 128 * 2**20
 """Size of the products of all workers. With more than 16 workers the blocks get smaller."""
 RESIDENT_BYTES = 256 * 2**20
@@ -55,48 +53,34 @@ def stream(
     bank: VectorSource, targets: VectorSource, *reductions: NewReduction, advance: Advance = no_progress
 ) -> list[NDArray[Any]]:
     """Reduce targets (n, d) × bank (b, d) in one pass. Return what each reduction leaves of each target, (n, …)."""
-    workers = cores()
+    workers = min(cores(), targets.shape[0])
     bank_blocks, readings = _bank_blocks(bank)
     target_rows = min(TARGET_ROWS, max(1, PRODUCT_BYTES // (4 * BANK_ROWS * workers)))
-    pending: deque[Future[list[NDArray[Any]]]] = deque()
     results: list[NDArray[Any]] = []
     done = 0
-
-    def collect() -> None:
-        nonlocal done
-        parts = pending.popleft().result()
-        if not results:
-            results.extend(np.empty((targets.shape[0], *part.shape[1:]), part.dtype) for part in parts)
-        for result, part in zip(results, parts, strict=True):
-            result[done : done + len(part)] = part
-        done += len(parts[0])
-        advance(len(parts[0]))
-
-    with one_blas_thread, kernel_pool(workers) as pool:
-        try:
-            for block in targets.blocks(_even(targets.shape[0], target_rows * readings, workers)):
-                pending.append(pool.submit(_reduce, bank_blocks, block, target_rows, reductions))
-                if len(pending) > workers:  # so that blocks of targets do not accumulate
-                    collect()
-            while pending:
-                collect()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)  # do not wait for blocks that have not begun
-            raise
+    with one_blas_thread:
+        blocks = targets.blocks(_even(targets.shape[0], target_rows * readings, workers))
+        for parts in in_order(workers, partial(_reduce, bank_blocks, target_rows, reductions), blocks):
+            if not results:
+                results.extend(np.empty((targets.shape[0], *part.shape[1:]), part.dtype) for part in parts)
+            for result, part in zip(results, parts, strict=True):
+                result[done : done + len(part)] = part
+            done += len(parts[0])
+            advance(len(parts[0]))
     return results
 
 
 def stream_each(
     banks: Sequence[VectorSource],
     targets: VectorSource,
-    reductions: Sequence[NewReduction],
+    reduction: Callable[[int, Part], NewReduction],
     advance: Advance = no_progress,
 ) -> list[NDArray[Any]]:
-    """Reduce targets × each bank with a reduction of its own. Banks that are parts of one bank share its products."""
+    """Reduce targets × each bank with the `reduction` of its number, as a part of a bank; these share its products."""
     found: dict[int, NDArray[Any]] = {}
     for bank, parts_of_bank in shared(banks):
         masked = [
-            reductions[number] if part.mask is None else partial(_Masked, reductions[number], part.mask)
+            reduction(number, part) if part.rows is None else partial(_Masked, reduction(number, part), part.mask)
             for number, part in parts_of_bank.items()
         ]
         found |= dict(zip(parts_of_bank, stream(bank, targets, *masked, advance=advance), strict=True))
@@ -131,7 +115,7 @@ def _bank_blocks(bank: VectorSource) -> tuple[Blocks, int]:
 
 
 def _reduce(
-    bank_blocks: Blocks, targets: F32, target_rows: int, new_reductions: tuple[NewReduction, ...]
+    bank_blocks: Blocks, target_rows: int, new_reductions: tuple[NewReduction, ...], targets: F32
 ) -> list[NDArray[Any]]:
     reductions = [new(len(targets)) for new in new_reductions]
     blocks = list(slices(len(targets), _even(len(targets), target_rows)))
@@ -141,7 +125,7 @@ def _reduce(
         for block in blocks:
             products = buffer.reshape(-1)[: (block.stop - block.start) * len(bank_block)].reshape(-1, len(bank_block))
             np.matmul(targets[block], bank_block.T, out=products)
-            for strip in slices(len(products), STRIP_ROWS):
+            for strip in slices(len(products), max(1, STRIP_SIZE // len(bank_block))):
                 rows = slice(block.start + strip.start, block.start + strip.stop)
                 for reduction in reductions:
                     reduction.add(rows, products[strip], first)

@@ -23,7 +23,7 @@ from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
-from hubless.store.bundle import FITS, ConfidenceRecord, Manifest, read_arrays, reading, verify
+from hubless.store.bundle import FITS, ConfidenceRecord, Manifest, Roles, read_arrays, reading, verify
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.sources import block_rows
@@ -82,7 +82,11 @@ class Parts:
     def columns(self, rows: I64) -> TargetColumns:
         """Return what is known of some rows (r,) for the correction: of their payload, or kept apart from it."""
         payload = None if self.payload_table is None else self.payload_table.take(rows)
-        return columns_of(self.manifest.roles, payload, self.targets.columns(rows))
+        return columns_of(self.roles, payload, self.targets.columns(rows))
+
+    @cached_property
+    def roles(self) -> Roles:
+        return self.manifest.roles
 
     def saying(self, **fields: Any) -> "Parts":
         """Return the same with other fields of the manifest."""

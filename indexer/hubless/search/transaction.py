@@ -23,7 +23,7 @@ from hubless.search.writes import KINDS, Put, Write
 from hubless.store.catalog import Catalog
 from hubless.store.log import Log
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import ArrayVectors
+from hubless.vectors.sources import HeldVectors
 
 C = TypeVar("C", bound=Collection)
 L = TypeVar("L", bound=Log | None)
@@ -199,7 +199,7 @@ class Transaction:
         last: dict[str | int, int] = {}  # of each id the row of all that is put; −1 if it goes in the end
         removed: set[str | int] = set()
         puts = []
-        stamps = [np.empty((2, 0), np.int64)]
+        stamps = list[tuple[int, int]]()
         count = 0
         for seq, rank, write in self._waiting:
             for row, wanted in enumerate(write.ids.to_pylist(), count):
@@ -207,8 +207,8 @@ class Transaction:
                 last[wanted] = row if isinstance(write, Put) else -1
             if isinstance(write, Put):
                 puts.append(write)
-                stamps.append(np.stack([np.full(len(write.ids), seq), rank + np.arange(len(write.ids))]))
-                count += len(write.ids)
+                stamps += [(seq, rank + place) for place in range(len(write.ids))]
+                count = len(stamps)
             else:
                 removed.update(write.ids.to_pylist())
         known = self._looked_up(list(last))
@@ -220,7 +220,7 @@ class Transaction:
             return targets
         put = Put.joined(puts)
         put = put if len(rows) == count else put.taken(rows)
-        new = new_targets(self._base.parts, put, np.concatenate(stamps, axis=1)[:, rows], columns)
+        new = new_targets(self._base.parts, put, np.array(stamps)[rows].T, columns)
         return targets.with_more(new)
 
 
@@ -232,8 +232,8 @@ def new_targets(base: Parts, put: Put, stamps: I64, kept: TargetColumns) -> NewT
     vectors, there = _stored(base, put.vectors), put.there
     offsets = np.zeros(len(put.ids), np.float32)
     if there.any():
-        columns = columns_of(base.manifest.roles, put.payload, kept)[there]
-        given = ArrayVectors(put.vectors[there], "vectors")
+        columns = columns_of(base.roles, put.payload, kept)[there]
+        given = HeldVectors(put.vectors[there], "vectors")
         offsets[there] = base.correction().offsets(given, columns=columns)
     return NewTargets(vectors, offsets, put.ids, put.payload, there, stamps, kept)
 

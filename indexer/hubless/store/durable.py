@@ -64,13 +64,14 @@ def make_folder(path: Path) -> None:
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
     """Hold a file's lock; the lock of a dead process is free. Without `wait` raise `BlockingIOError` if it is taken."""
     owner = os.getpid()
-    with path.open("a") as lock:
+    lock = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+    try:
         fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        try:
-            yield
-        finally:
-            if os.getpid() == owner:  # a process that was forked meanwhile has the file open, and would keep the lock
-                fcntl.flock(lock, fcntl.LOCK_UN)
+        yield
+    finally:
+        if os.getpid() == owner:  # a process that was forked meanwhile has the file open, and would keep the lock
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        os.close(lock)
 
 
 @contextmanager

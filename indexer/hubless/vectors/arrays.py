@@ -223,7 +223,7 @@ def _is_finite(rows: F32) -> bool:
     if rows.size > _FEW:
         # a sum is finite only if all its terms are, and costs no array of booleans; it may overflow, then look closely
         with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(rows.sum(dtype=np.float64)):
+            if np.isfinite(rows.sum()):
                 return True
     return bool(np.isfinite(rows).all())
 

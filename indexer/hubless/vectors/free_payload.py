@@ -170,7 +170,7 @@ def is_deeper(text: bytes, most: int) -> bool:
 
 def beyond_64_bits(text: bytes) -> list[str]:
     """Return the whole numbers in JSON text that orjson makes floats of. Takes 1 ns a byte where there is none."""
-    if _LONG not in text.translate(_AS_ZEROS):  # faster than a pattern
+    if _LONG not in text.translate(_AS_ZEROS).replace(b"." + _LONG, b""):  # faster than a pattern
         return []
     numbers = map(bytes.decode, _WHOLE.findall(_STRING.sub(b'""', _without_escapes(text))))
     return [number for number in numbers if not -(2**63) <= int(number) < 2**64]

@@ -46,7 +46,7 @@ def id_array(values: Any, name: str) -> pa.Array:
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
         kind = _kind(array.type)
         if kind is not None and not array.null_count:
-            return array.cast(kind)
+            return array if array.type == kind else array.cast(kind)
     except (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError):
         pass
     return _read_one_by_one(values.to_pylist() if isinstance(values, pa.Array | pa.ChunkedArray) else values, name)

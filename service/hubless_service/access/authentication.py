@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from math import ceil
 from urllib.parse import urlsplit
 
-from fastapi import Request
 from prometheus_client import Counter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hubless_service.access.attempts import Attempts
 from hubless_service.access.keys import EVERYTHING, NOTHING, Access, Keys
 from hubless_service.http.problems import HttpProblem, respond
-from hubless_service.http.trace import SCOPE_KEY
+from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.settings import ROLES, Role, Settings, is_loopback
 
 _log = logging.getLogger("hubless.keys")
@@ -86,7 +85,7 @@ class Authenticate:
             await self.app(scope, receive, send)
 
 
-def check_role(request: Request, role: Role, name: str | None = None) -> Access:
+def check_role(trace: Trace, settings: Settings, role: Role, name: str | None = None) -> Access:
     """Raise `forbidden` unless the request may write, or administer; return what it may do.
 
     A key that is limited makes things of a `name` only if the name is in its list, whether or not another has it.
@@ -94,16 +93,15 @@ def check_role(request: Request, role: Role, name: str | None = None) -> Access:
     Without keys it may if it comes from no browser, or from a page of this machine or of an origin that is allowed by
     name: otherwise any page that somebody opens here could change what is served.
     """
-    access: Access = request.scope.get(ACCESS, EVERYTHING)
-    settings: Settings = request.app.state.hubless.settings
+    access: Access = trace.scope.get(ACCESS, EVERYTHING)
     if not access.has(role):
         needed = " or ".join(ROLES[ROLES.index(role) :])
         raise HttpProblem("forbidden", f"This needs a key of role {needed}.")
     if address := settings.address:
         detail = f"The catalog is at {address}. Change it by hubless build, reindex or rollback, and not over HTTP."
         raise HttpProblem("forbidden", detail)
-    origin = request.headers.get("origin")
-    if ACCESS not in request.scope and origin and origin not in settings.origins and not is_loopback(_host_of(origin)):
+    origin = trace.heads.get(b"origin", b"").decode("latin-1")
+    if ACCESS not in trace.scope and origin and origin not in settings.origins and not is_loopback(_host_of(origin)):
         raise HttpProblem("forbidden", "Without API keys a page of another origin may not do this.")
     if name is not None and not access.sees(name):
         raise of_others()

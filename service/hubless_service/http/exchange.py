@@ -3,19 +3,35 @@
 import asyncio
 from collections import deque
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from starlette.types import Message, Scope
 
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Headers, Trace
-
-if TYPE_CHECKING:
-    from hubless_service.http.connection import Connection
+from hubless_service.http.watch import Watch
 
 MOST_WAITING_BYTES = 65_536
 """Bytes of a body that wait to be read; while there are more, the client is not heard."""
 _LINES = {each.value: b"HTTP/1.1 %d %b\r\n" % (each.value, each.phrase.encode()) for each in HTTPStatus}
+
+
+class Line(Protocol):
+    """The connection of some requests."""
+
+    transport: asyncio.Transport
+    watch: Watch
+    writable: asyncio.Future[None] | None
+
+    @property
+    def default_headers(self) -> Headers:
+        """The headers of all answers."""
+
+    def read_on(self) -> None:
+        """Hear the client again."""
+
+    def end(self, exchange: "Exchange") -> None:
+        """Go on after an answer."""
 
 
 class Exchange(Trace):
@@ -25,6 +41,7 @@ class Exchange(Trace):
         "_connection",
         "_parts",
         "_sends_continue",
+        "_told_all",
         "_waiter",
         "_waiting_bytes",
         "answered",
@@ -34,8 +51,8 @@ class Exchange(Trace):
         "refusal",
     )
 
-    def __init__(self, connection: "Connection", scope: Scope, *, keep_alive: bool) -> None:
-        super().__init__(scope)
+    def __init__(self, connection: Line, scope: Scope, heads: dict[bytes, bytes], *, keep_alive: bool) -> None:
+        super().__init__(scope, heads)
         self._connection = connection
         self.keep_alive = keep_alive
         self.refusal: HttpProblem | None = None  # the answer to what is no request
@@ -43,8 +60,9 @@ class Exchange(Trace):
         self.answered = self.disconnected = False
         self._parts: deque[bytes] = deque()  # of the body, that nobody has asked for yet
         self._waiting_bytes = 0
+        self._told_all = False
         self._waiter: asyncio.Future[None] | None = None
-        self._sends_continue = self.heads.get(b"expect", b"").lower() == b"100-continue"
+        self._sends_continue = b"expect" in heads and heads[b"expect"].lower() == b"100-continue"
 
     @property
     def alone(self) -> bool:  # type: ignore[override]
@@ -76,12 +94,13 @@ class Exchange(Trace):
         if self._sends_continue and not self.answered and not self._parts:
             self._sends_continue = False
             self._connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        while self.more_body and not (self._parts or self.disconnected or self.answered):
+        while (self.more_body or self._told_all) and not (self._parts or self.disconnected or self.answered):
             self._connection.read_on()
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         if self.disconnected or self.answered:
             return {"type": "http.disconnect"}
+        self._told_all = not self.more_body  # from then on this waits until the client hangs up
         return {"type": "http.request", "body": self._read(), "more_body": self.more_body}
 
     async def answer(self, status: int, headers: Headers, body: bytes) -> None:
@@ -92,6 +111,7 @@ class Exchange(Trace):
         if self.disconnected:
             return
         self.answered = True
+        self._wake()
         lines = [_LINES[status]]
         for name, value in (*connection.default_headers, *headers):
             if name == b"connection":  # which says that it ends

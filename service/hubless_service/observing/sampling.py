@@ -12,7 +12,6 @@ from time import time
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from fastapi import Request
 
 import hubless
 from hubless.errors import StorageError
@@ -27,6 +26,7 @@ from hubless_service.access.keys import Access
 from hubless_service.http.connection import PEER
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import Query
+from hubless_service.http.trace import Trace
 
 _log = logging.getLogger("hubless.sample")
 
@@ -83,23 +83,23 @@ class QuerySampler:
         self.failures: dict[str, StorageError | None] = {}
         self._looked = 0.0
 
-    def note(self, request: Request, collection: hubless.Collection, queries: Sequence[Query]) -> None:
+    def note(self, trace: Trace, collection: hubless.Collection, queries: Sequence[Query]) -> None:
         """Note queries of a request that has been answered."""
-        client = client_of(request)
+        client = client_of(trace)
         metric = collection.manifest.metric
         for query in queries:
             if isinstance(query.asked, np.ndarray):
                 vector = compared_query(collection, query.asked)
                 self._waiting.note(SampledQuery(collection.name, metric, vector, client), vector.nbytes + _BESIDE)
 
-    async def keep_clicks(self, request: Request, collection: hubless.Collection, clicks: Sequence[Click]) -> None:
+    async def keep_clicks(self, trace: Trace, collection: hubless.Collection, clicks: Sequence[Click]) -> None:
         """Write clicks, whose queries are prepared (1, d), those of one request after the other.
 
         Raises `StorageError`, and the problem `too_many_requests` if too many others wait.
         """
         if self._telling >= _MOST_TELLING:
             raise HttpProblem("too_many_requests", f"{self._telling} requests with clicks wait already.")
-        manifest, key = collection.manifest, client_of(request)
+        manifest, key = collection.manifest, client_of(trace)
 
         def write() -> None:
             compared = [each._replace(query=compared_query(collection, each.query)) for each in clicks]
@@ -150,9 +150,9 @@ class ListSampler:
         self._scores = scores
         self._waiting = Waiting[tuple[str, AskedList]]()
 
-    def note(self, request: Request, name: str, ids: Sequence[Any], scores: Sequence[float]) -> None:
+    def note(self, trace: Trace, name: str, ids: Sequence[Any], scores: Sequence[float]) -> None:
         """Note a list that was corrected, if the correction learns."""
-        if heard := self._scores.heard(name, ids, scores, client_of(request)):
+        if heard := self._scores.heard(name, ids, scores, client_of(trace)):
             self._waiting.note((name, heard), heard.weight)
 
     def look(self, now: float, *, last: bool = False) -> None:
@@ -198,12 +198,12 @@ def compared_query(collection: hubless.Collection, asked: F32) -> F32:
     return vector
 
 
-def client_of(request: Request) -> str | bytes:
+def client_of(trace: Trace) -> str | bytes:
     """Return the name of the key of a request, or the key's digest; without keys the address.
 
     An address that a proxy says counts only if the proxy is named: who is on this machine could say any.
     """
-    scope = request.scope
+    scope = trace.scope
     access: Access | None = scope.get(ACCESS)
     if access is not None:
         return access.name or access.digest

@@ -242,7 +242,7 @@ async def delete_alias(call: Call, alias: str, if_match: AliasIfMatch = None) ->
 
     async def expected() -> int:
         found = await _alias(call, alias)
-        check_role(call, "admin")
+        check_role(call.trace, call.settings, "admin")
         return _expected(found, if_match)
 
     removed = await _changed(expected, partial(call.engine.catalog.remove_alias, alias))

@@ -49,8 +49,8 @@ async def post_clicks(call: Call, held: Told, body: ClicksRequest) -> Response:
         call.trace, held, words, lambda place: f"clicks[{place}].query.", call.deadline
     )
     answer: ClicksAnswer = {"kept": 0, **served(held)}
-    if is_traffic(call, {}, 0.0):
+    if is_traffic(call.trace, {}, 0.0):
         clicks = [Click(vectors[place], each.target, each.position, each.client) for place, each in enumerate(told)]
-        await sampling.keep_clicks(call, held, clicks)
+        await sampling.keep_clicks(call.trace, held, clicks)
         answer["kept"] = len(clicks)
     return send(answer)

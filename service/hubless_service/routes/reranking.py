@@ -61,8 +61,8 @@ async def rerank(call: Call, body: RerankRequest) -> Response:
     answer = await heavy.run(weight, lambda: _answer(body, found, call.settings.usual_limit))
     call.trace.add("rescore", perf_counter() - started)
     for each in body.lists:
-        if each.correction is not None and is_traffic(call, each.query, FULL_STRENGTH):
-            call.engine.learning.note(call, each.correction, each.ids or (), each.scores or ())
+        if each.correction is not None and is_traffic(call.trace, each.query, FULL_STRENGTH):
+            call.engine.learning.note(call.trace, each.correction, each.ids or (), each.scores or ())
     return send(answer)
 
 
@@ -80,7 +80,7 @@ async def _found(call: Call, body: RerankRequest, each: ListToRerank, where: str
         raise error.about(f"{where}{error.parameter}") from error
     if asked.with_ is not None and asked.with_.vector:
         raise InputError(f"{where}with", "payload, or columns of it", "vector")
-    (hits,) = await call.engine.search(call, held, [query_of(asked, call.settings, where)])
+    (hits,) = await call.engine.search(call.trace, held, [query_of(asked, call.settings, where)])
     ids, scores = hits.results.ids[hits.line], hits.results.scores[hits.line]
     return ListOfOne(list(ids[: hits.k]), scores[: hits.k].tolist(), False, None, hits.beside.payload)
 

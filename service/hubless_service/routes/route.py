@@ -65,7 +65,7 @@ async def readable_collection(call: Call, collection: str) -> hubless.Collection
 async def _writable(call: Call, collection: str) -> hubless.Collection:
     _, slot = await call.engine.freshness.find(call.trace, call.access, collection)
     held = slot.opened
-    check_role(call, "write")
+    check_role(call.trace, call.settings, "write")
     if not held.parts.is_folded:
         expected = (
             "one whose correction is an offset for each target; PUT its bank with correction auto, or build it again"
@@ -78,18 +78,18 @@ async def _writable(call: Call, collection: str) -> hubless.Collection:
 def _needing(role: Role) -> Callable[..., Awaitable[hubless.Collection]]:
     async def found(call: Call, collection: str) -> hubless.Collection:
         held = await readable_collection(call, collection)
-        check_role(call, role)
+        check_role(call.trace, call.settings, role)
         return held
 
     return found
 
 
 async def _creator(call: Call, collection: str) -> Access:
-    return check_role(call, "write", collection)
+    return check_role(call.trace, call.settings, "write", collection)
 
 
 async def _administrator(call: Call) -> Access:
-    return check_role(call, "admin", call.path_params.get("name"))
+    return check_role(call.trace, call.settings, "admin", call.path_params.get("name"))
 
 
 async def _slot(call: Call, collection: str) -> tuple[str, Slot]:

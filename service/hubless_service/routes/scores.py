@@ -91,7 +91,7 @@ async def put_scores(call: Call, name: str, access: AdminAccess, body: PutScores
 async def delete_scores(call: Call, name: str) -> Response:
     """Lists that name it are refused from the answer on, by all workers."""
     _check_seen(call, name)
-    check_role(call, "admin")
+    check_role(call.trace, call.settings, "admin")
     await asyncio.to_thread(call.engine.scores.delete, name)
     _log.info('scores "%s" were deleted, id=%s', name, call.trace.request_id)
     return send({"name": name, "deleted": True})

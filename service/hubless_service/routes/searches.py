@@ -78,7 +78,7 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
     In each hit score = similarity − strength · offset.
     """
     wanted = query_of(body, call.settings)
-    found = await call.engine.search(call, held, [wanted])
+    found = await call.engine.search(call.trace, held, [wanted])
 
     def answer() -> QueryAnswer:
         return {**hits_of(found[0]), **served(held)}
@@ -100,7 +100,7 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
 async def query_batch(call: Call, room: Annotated[None, Depends(_room)], held: Held, body: BatchRequest) -> Response:
     """Answers are in the order of the queries. If one query is wrong, the whole batch is refused."""
     wanted = _queries_of(body, Subject(held, call.settings))
-    found = await call.engine.search(call, held, wanted)
+    found = await call.engine.search(call.trace, held, wanted)
 
     def answer() -> BatchAnswer:
         return {"results": [hits_of(one) for one in found], **served(held)}

@@ -5,6 +5,7 @@ import math
 import os
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from operator import attrgetter
@@ -13,7 +14,6 @@ from typing import TypeVar
 
 import faiss
 import numpy as np
-from fastapi import Request
 
 import hubless
 from hubless.kernels.threads import one_blas_thread
@@ -21,7 +21,7 @@ from hubless.search.engines.external import engine_names
 from hubless.search.kept_scores.kept_corrections import KeptCorrections
 from hubless_service.http.requests import Query
 from hubless_service.http.responses import FoundHits
-from hubless_service.http.trace import SCOPE_KEY, Trace
+from hubless_service.http.trace import Trace
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.later import Later
 from hubless_service.observing.live import LiveVersion
@@ -125,11 +125,8 @@ class SearchService:
         """Return the number of queries that wait."""
         return sum(map(_WAITING, self._queues))
 
-    async def search(
-        self, request: Request, collection: hubless.Collection, queries: Sequence[Query]
-    ) -> list[FoundHits]:
+    async def search(self, trace: Trace, collection: hubless.Collection, queries: Sequence[Query]) -> list[FoundHits]:
         """Answer queries in a search thread, together with others that wait; the shortest of their timeouts holds."""
-        trace: Trace = request.scope[SCOPE_KEY]
         seconds = math.inf
         encodes = False
         for query in queries:
@@ -142,7 +139,7 @@ class SearchService:
             queue.check_room(perf_counter(), trace.late, seconds)  # before something is encoded in vain
             encoded = await self.encoding.encode(trace, collection, queries, deadline)
         found = await search(trace, queue, collection, encoded, deadline)
-        self._answered.add((request, collection, encoded, found))
+        self._answered.add((trace, collection, encoded, found))
         return found
 
     def live(self, collection: hubless.Collection) -> LiveVersion:
@@ -150,19 +147,21 @@ class SearchService:
         self._answered.now()
         return self._live(collection)
 
-    def _tell(self, answers: Sequence[tuple[Request, hubless.Collection, Sequence[Query], list[FoundHits]]]) -> None:
+    def _tell(self, answers: Sequence[tuple[Trace, hubless.Collection, Sequence[Query], list[FoundHits]]]) -> None:
         """Tell those who count and sample of queries that were answered."""
-        for request, collection, queries, found in answers:
-            asked = [
-                (query, hits)
-                for query, hits in zip(queries, found, strict=True)
+        of_collections = defaultdict[hubless.Collection, list[tuple[Query, FoundHits]]](list)
+        for trace, collection, queries, found in answers:
+            asked = of_collections[collection]
+            before = len(asked)
+            for query, hits in zip(queries, found, strict=True):
                 # what is asked like a target is not what people look for
-                if isinstance(query.asked, np.ndarray) and is_traffic(request, query.options, collection.strength)
-            ]
-            if self._has_hubness:
-                self._live(collection).observe(collection, asked)
+                if isinstance(query.asked, np.ndarray) and is_traffic(trace, query.options, collection.strength):
+                    asked.append((query, hits))
             if self.sampling:
-                self.sampling.note(request, collection, [query for query, _ in asked])
+                self.sampling.note(trace, collection, [query for query, _ in asked[before:]])
+        if self._has_hubness:
+            for collection, asked in of_collections.items():
+                self._live(collection).observe(collection, asked)
 
     async def run(
         self, trace: Trace, work: Callable[[], _T], collection: hubless.Collection | None = None, share: float = 1.0

@@ -123,15 +123,20 @@ class Writer:
             if len(waiting) >= self._room:
                 raise HttpProblem("too_many_requests", f"{len(waiting)} writes wait already.")
             waiting.append(task)
-        await asyncio.wait([task.future], timeout=task.deadline - perf_counter())
+        timer = task.future.get_loop().call_later(task.deadline - perf_counter(), self._expire, task)
+        try:
+            # a client that hangs up does not stop a write
+            return await asyncio.shield(task.future)
+        finally:
+            timer.cancel()
+
+    def _expire(self, task: QueuedWrite) -> None:
+        """Refuse a write that was not begun in time: whoever takes it from now on passes it over."""
         with self._lock:
             if not (task.begun or task.future.done()):
-                task.future.cancel()  # whoever has taken it by now passes it over
-                if task in self._waiting.get(name, ()):
-                    self._waiting[name].remove(task)
-                raise HttpProblem("deadline_exceeded", "The time was over before it was written.")
-        # a client that hangs up does not stop a write that has begun
-        return await asyncio.shield(task.future)
+                task.future.set_exception(_too_late())
+                with suppress(KeyError, ValueError):  # it is taken
+                    self._waiting[task.name].remove(task)
 
     def _write_all(self, name: str) -> None:
         """Write what waits for a collection until nothing does. Searches have the other cores."""
@@ -208,14 +213,13 @@ class Writer:
         following = self._shelf.known(name).living
         if following is not None and following is not living:
             catch_up(following)  # another version took its place meanwhile
-        for task, answer in answers:
-            _resolve(task, answer)
+        _resolve(answers)
 
     def _planned(self, task: QueuedWrite, transaction: Transaction) -> tuple[Write | None, Json]:
         """Return the writes of a task, and its answer."""
         now = perf_counter()
         if now > task.deadline:
-            raise HttpProblem("deadline_exceeded", "The time was over before it was written.")
+            raise _too_late()
         if task.points and transaction.added + task.points > self._most_added:
             detail = (
                 f"{transaction.added} points stand beside the index, and at most {self._most_added} may: merge them."
@@ -225,19 +229,23 @@ class Writer:
             return task.plan(transaction)
 
 
+def _too_late() -> HttpProblem:
+    return HttpProblem("deadline_exceeded", "The time was over before it was written.")
+
+
 def _fail(tasks: list[QueuedWrite], error: Exception) -> None:
-    for task in tasks:
-        _resolve(task, error)
+    _resolve([(task, error) for task in tasks])
 
 
-def _resolve(task: QueuedWrite, result: Json | Exception) -> None:
+def _resolve(answers: list[tuple[QueuedWrite, Json | Exception]]) -> None:
     def resolve() -> None:
-        if task.future.done():
-            return
-        if isinstance(result, Exception):
-            task.future.set_exception(result)
-        else:
-            task.future.set_result(result)
+        for task, result in answers:
+            if task.future.done():
+                continue
+            if isinstance(result, Exception):
+                task.future.set_exception(result)
+            else:
+                task.future.set_result(result)
 
-    with suppress(RuntimeError):  # the loop is closed
-        task.future.get_loop().call_soon_threadsafe(resolve)
+    with suppress(IndexError, RuntimeError):  # there are none, or the loop is closed
+        answers[0][0].future.get_loop().call_soon_threadsafe(resolve)

@@ -15,11 +15,12 @@ from hubless.corrections.folded.topic import NO_TOPIC, find_topic
 from hubless.corrections.target_columns import TargetColumn
 from hubless.corrections.temperature import default_perplexity
 from hubless.kernels.coupling import Fitting, in_step
-from hubless.kernels.reductions import top_k
+from hubless.kernels.reductions import largest_in_rows
+from hubless.kernels.similarities import products
 from hubless.measures.occurrence import k_occurrence, unexplained_variation
 from hubless.measures.repeats import copies_of, each_once
-from hubless.vectors.arrays import F64
-from hubless.vectors.sources import VectorSource, in_memory, sample, sampled_rows
+from hubless.vectors.arrays import F32, F64
+from hubless.vectors.sources import VectorSource, sample, sampled_rows
 
 _SAMPLE = 4096
 """Number of targets that tell the topic of the bank, what its queries answer, and whether there are hubs."""
@@ -83,30 +84,34 @@ class Auto(SeesVectors):
         prior = None
         if target_prior is not None:
             prior = target_prior.values[sampled_rows(source.shape[0], _SAMPLE)]
-        topic = find_topic(bank, seen, _offsets(fitted, seen, prior)) if self.sees_vectors else NO_TOPIC
+        near = products(few, some)
+        of_seen = _offsets(fitted, seen)
+        topic = find_topic(bank, seen, _with_prior(fitted, of_seen, prior)) if self.sees_vectors else NO_TOPIC
         queries = distinct = float(bank.shape[0])
         crowded = 0.0
         uneven = 1.0
         alike = np.ones(bank.shape[0])
         at_hubs = 0.0
         if self.sees_vectors and queries >= _FEWEST:
-            answered = _offsets(fitted, some).astype(np.float32)
-            crowded = crowding(few, some, answered, self.metric)
+            answered = (of_seen if columns is source else _offsets(fitted, some)).astype(np.float32)
+            crowded = crowding(few, near, answered, self.metric)
             if asked.max() >= LEAST_COPIES:
                 at_hubs = asked_at_hubs(sample(bank, _SAMPLE), asked[sampled_rows(len(asked), _SAMPLE)], some, answered)
-            seen_by = some, answered, fitted.temperature, some.shape[0] / columns.shape[0]
-            uneven = unevenness(query_weights(bank, *seen_by, sampled=True, metric=self.metric))
+            seen_by = some, near, answered, fitted.temperature, some.shape[0] / columns.shape[0]
+            apart = query_weights(bank, *seen_by, sampled=True, metric=self.metric)
+            uneven = unevenness(apart)
             narrow = topic.apart * rise(topic.likeness, WIDE, NARROW)
             logged = rise(uneven, EVEN, UNEVEN)
             if once := float(max(rise(crowded, FAIR, CROWDED), logged, narrow)):
-                apart = query_weights(bank, *seen_by, metric=self.metric)
+                if few is not bank:
+                    apart = query_weights(bank, *seen_by, metric=self.metric)
                 weights, alike = apart**once, apart**-logged
                 distinct = float(weights.sum())
                 counted_once = min(default_perplexity(distinct) * queries / distinct, queries / 2)
                 method = replace(method, perplexity=counted_once)
                 fitted = yield from method.fitting(bank, targets, target_bank, target_prior, weights)
-                topic = find_topic(bank, seen, _offsets(fitted, seen, prior))
-        hubs = overdispersion(few, some)
+                topic = find_topic(bank, seen, _with_prior(fitted, _offsets(fitted, seen), prior))
+        hubs = overdispersion(near)
         there = float(rise(hubs, NO_HUBS, HUBS))
         told = {
             "chosen": "sn" if target_bank is None else "dbsn",
@@ -143,16 +148,19 @@ class Auto(SeesVectors):
         return replace(careful, heads=heads, extra=fitted.extra | told | {"heads": kept, "why": "; ".join(why)})
 
 
-def _offsets(fitted: FittedSoftmax, some: VectorSource, prior: F64 | None = None) -> F64:
-    offsets = fitted.offsets(some).astype(np.float64) - fitted.level
+def _offsets(fitted: FittedSoftmax, some: VectorSource) -> F64:
+    return fitted.offsets(some).astype(np.float64) - fitted.level
+
+
+def _with_prior(fitted: FittedSoftmax, offsets: F64, prior: F64 | None) -> F64:
     return offsets if prior is None else offsets + fitted.of_number(prior)
 
 
-def overdispersion(bank: VectorSource, targets: VectorSource) -> float:
-    """Return (variance − mean)/mean² of N_10, how often bank queries (b, d) find each of the targets (n, d) among ten.
+def overdispersion(near: F32) -> float:
+    """Return (variance − mean)/mean² of N_10, how often queries find a target among ten, by similarities (b, n).
 
     It is the squared coefficient of variation that chance does not explain: 0 where all targets are found alike.
     """
-    count = targets.shape[0]
-    finds = top_k(in_memory(bank), targets, max(1, min(K_OCCURRENCE, int(SHARE_FOUND * count))))[1]
+    count = near.shape[1]
+    finds = largest_in_rows(near, max(1, min(K_OCCURRENCE, int(SHARE_FOUND * count))))
     return unexplained_variation(k_occurrence(finds, count))

@@ -25,6 +25,7 @@ SPREAD_SEEN = 512
 def query_weights(
     bank: VectorSource,
     targets: VectorSource,
+    near: F32,
     offsets: F32,
     temperature: float,
     share: float,
@@ -38,16 +39,16 @@ def query_weights(
     not make answers alike. Two overlap by the Bhattacharyya coefficient, and queries are compared from their mean q̄
     by their `likeness` a. Of both f rises from 0 at 0.2 to 1 at 0.5. τ′ is half the given τ, or less: then an answer is
     spread over 30 targets, or a tenth of few. The targets are this `share` of all. Of a bank of more than 2,048, each
-    query is compared with a sample; `sampled` gives the weights of this sample only.
+    query is compared with a sample; `sampled` gives the weights of this sample only. `near` are its similarities (k, n)
+    to the targets.
     """
     count = bank.shape[0]
-    columns = in_memory(targets).T
     if len(offsets) < 2 or not np.isfinite(offsets).all():
         return np.ones(count)
     few = sample(bank, COMPARED)
     compared = sampled_rows(count, COMPARED)
     queries = in_memory(few)
-    scores = queries @ columns - offsets
+    scores = near - offsets
     spread = max(min(max(SPREAD * share, LEAST_SPREAD), SHARE_OF_TARGETS * len(offsets)), 1)
     sharp = min(SHARPER * temperature, temperature_of(scores[:SPREAD_SEEN], spread).value)
     plain = comparison(metric).plain
@@ -59,7 +60,7 @@ def query_weights(
     done = 0
     for block in weighed.blocks(BLOCK):
         here = slice(done, done + len(block))
-        roots = known[here] if len(known) == len(alike) else _roots(block @ columns - offsets, sharp)
+        roots = known[here] if len(known) == len(alike) else _roots(block @ in_memory(targets).T - offsets, sharp)
         same = rise(roots @ known.T, OTHER, SAME)
         same *= rise(likeness(plain(block) - mean, others, metric), OTHER, SAME)
         alike[here] = same.sum(axis=1)

@@ -12,6 +12,7 @@ from hubless.corrections.folded.heads import Heads
 from hubless.corrections.supported import AskedVectors, clients_of, supported_sums
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
+from hubless.kernels.forks import cached_property
 from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with
 from hubless.measures.repeats import copies_of, with_copies
 from hubless.progress import Advance, no_progress
@@ -54,10 +55,15 @@ class FittedSoftmax(Fitted):
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return self.offsets_each([self], targets, advance)[0]
 
+    @cached_property
+    def _softmax(self) -> Softmax:
+        """Its columns are made once for all targets that are written."""
+        return Softmax(self.bank, self.temperature, self.potentials)
+
     @staticmethod
     def offsets_each(fits: Sequence["FittedSoftmax"], targets: Rows, advance: Advance = no_progress) -> list[F32]:
         source = targets_beside(fits[0].bank, targets)
-        softmaxes = [Softmax(each.bank, each.temperature, each.potentials) for each in fits]
+        softmaxes = [each._softmax for each in fits]
         if clients_of(fits[0].bank) is None:
             sums = log_sum_exp_each(softmaxes, source, advance)
         else:  # all are of one bank, or of parts of it

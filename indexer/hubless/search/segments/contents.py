@@ -58,9 +58,10 @@ class TargetIds(_Contents):
                 continue
             rows = view.segment.ids.rows([wanted[each] for each in missing.tolist()])
             there = rows >= 0
-            there[there] = view.has(rows[there])
-            found[missing[there]] = self._all.numbered(rows[there] + start)
-            missing = missing[~there]
+            if there.any():
+                there[there] = view.has(rows[there])
+                found[missing[there]] = self._all.numbered(rows[there] + start)
+                missing = missing[~there]
             if not len(missing):
                 break
         return found

@@ -4,7 +4,6 @@ To replace a target costs a row, whatever else there is. Once more rows are gone
 """
 
 from collections.abc import Collection, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +42,8 @@ class GrowingRows:
     def with_rows(self, *more: NDArray[Any]) -> "GrowingRows":
         before = len(self.columns[0])
         count = before + len(more[0])
-        grown = copy(self)
+        grown = GrowingRows(*self.columns)
+        grown._room, grown._used = self._room, self._used
         if self._used[0] != before or count > len(self._room[0]):
             sizes = max(_LEAST_ROOM, 2 * count)
             grown._room = [np.empty((sizes, *each.shape[1:]), each.dtype) for each in self.columns]

@@ -1,7 +1,7 @@
 """The targets of a collection: segments, without what is gone. Rows are numbered over what is left of all."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, cast
 
@@ -174,11 +174,12 @@ class Targets(SegmentRows):
         gone = len(written.gone)
         if gone > FEWEST_GONE and 2 * gone > len(written.segment):
             views[-1] = SegmentView(self._memory.moved_together(written))
-        return replace(self, views=tuple(views))
+        return Targets(tuple(views), self._stored, self.bitmaps)
 
     def with_more(self, more: NewTargets) -> "Targets":
         """Return the same with more targets, at the end."""
-        return replace(self, views=(*self.stored, SegmentView(self._memory.with_more(more), self.written.gone)))
+        views = *self.stored, SegmentView(self._memory.with_more(more), self.written.gone)
+        return Targets(views, self._stored, self.bitmaps)
 
     def same_rows(self, rows: I64, other: "Targets") -> I64:
         """Return the row that each of some rows has in another one that this has grown from; −1 for those that came."""
