@@ -52,7 +52,7 @@ class Exchange(Trace):
     )
 
     def __init__(self, connection: Line, scope: Scope, heads: dict[bytes, bytes], *, keep_alive: bool) -> None:
-        super().__init__(scope, heads)
+        super().__init__("", scope, heads)
         self._connection = connection
         self.keep_alive = keep_alive
         self.refusal: HttpProblem | None = None  # the answer to what is no request

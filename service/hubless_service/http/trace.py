@@ -38,13 +38,19 @@ class Trace:
     disconnected = alone = False
     """True if the client hung up; if this process is known to answer no other request now."""
 
-    def __init__(self, scope: Scope, heads: dict[bytes, bytes], receive: Receive | None = None) -> None:
+    def __init__(
+        self,
+        request_id: str = "",
+        scope: Scope | None = None,
+        heads: dict[bytes, bytes] | None = None,
+        receive: Receive | None = None,
+    ) -> None:
         self.started = perf_counter()
-        self.scope = scope
-        self.heads = heads
+        self.scope: Scope = scope or {}
+        self.heads = heads or {}
         self._receive = receive
         self.late = 0.0  # seconds that it waited for requests before it
-        self.request_id = ""
+        self.request_id = request_id
         self.seconds: dict[str, float] = {}
         self.intervals: list[tuple[str, float, float]] | None = None
         self.code: str | None = None

@@ -47,7 +47,7 @@ class Front:
             return
         trace: Trace | None = scope.get(SCOPE_KEY)
         if trace is None:  # of another server
-            scope[SCOPE_KEY] = trace = Trace(scope, heads_of(scope["headers"]), receive)
+            scope[SCOPE_KEY] = trace = Trace("", scope, heads_of(scope["headers"]), receive)
         self.observer.begin(trace)
         try:
             status, headers, body = await self._answer(scope, receive, trace)
