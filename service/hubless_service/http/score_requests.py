@@ -189,7 +189,8 @@ def _ids(value: Any, info: Info) -> list[int | str]:
         raise InputError("", "a list of ids", describe(value))
     if len(value) > most:
         raise InputError("", f"at most {most} ids", str(len(value)))
-    if {*map(type, value)} - {str}:
+    kinds = {*map(type, value)}
+    if kinds - {str} and (kinds != {int} or not -_LARGEST_ID <= min(value) <= max(value) < _LARGEST_ID):
         for place, each in enumerate(value):
             if type(each) not in (int, str) or (type(each) is int and not -_LARGEST_ID <= each < _LARGEST_ID):
                 raise InputError(f"[{place}]", "a string, or a whole number of 64 bits", describe(each))
@@ -203,7 +204,7 @@ def _numbers(value: Any, info: Info) -> list[float]:
     if not isinstance(value, list):
         raise InputError("", "a list of numbers", describe(value))
     found = values.numbers_of(value)
-    if not all(map(isfinite, found)):
+    if not (isfinite(sum(found)) or all(map(isfinite, found))):
         place = next(place for place, each in enumerate(found) if not isfinite(each))
         raise InputError(f"[{place}]", "a finite number", describe(value[place]))
     return found
