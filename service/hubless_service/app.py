@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
+from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.routing import Route
@@ -37,7 +38,6 @@ from hubless_service.routes import (
     catalogs,
     clicked,
     health,
-    page_routes,
     points,
     reranking,
     scores,
@@ -46,6 +46,7 @@ from hubless_service.routes import (
     versions,
 )
 from hubless_service.routes.front import Front
+from hubless_service.routes.page_routes import PAGES
 from hubless_service.routes.route import AppState
 from hubless_service.searching.collection_sources import CatalogSource, RemoteSource
 from hubless_service.searching.search_service import SearchService
@@ -179,13 +180,11 @@ def create_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
         lifespan=lifespan,
+        exception_handlers={HTTPException: problems.on_http_exception},
         # not included as routers, in which FastAPI looks for the route twice
-        routes=[route for router in ROUTERS for route in router.routes],
+        routes=[*(route for router in ROUTERS for route in router.routes), *PAGES],
     )
     app.state.hubless = state = AppState(settings, engine)
-    page_routes.install_docs(app)
-    page_routes.install_console(app)
-    problems.install(app)
     metrics.live.register(ServedGauges(engine))
     metrics.queue = engine.waiting
     observer = Observer(metrics, tracing)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from hubless.errors import InputError
@@ -85,11 +85,10 @@ class Settings(BaseSettings):
     """Answer /metrics without a key."""
     cors_origins: str | None = None
     """Origins whose pages may ask from a browser; * is all."""
-    poll_seconds: float = Field(default=5, gt=0)
+    poll_seconds: PositiveFloat = 5
     """Seconds between two looks at the catalog."""
-    merge_at: int = Field(
+    merge_at: NonNegativeInt = Field(
         default=10_000,
-        ge=0,
         description="Added targets, gone targets or writes from which on the service merges a collection by itself, "
         "if they are 2 % of it; 0 leaves it to you.",
     )
@@ -99,7 +98,7 @@ class Settings(BaseSettings):
     """Largest request body, in bytes."""
     default_timeout_ms: int = Field(default=10_000, ge=1, le=60_000)
     """Milliseconds to answer a request that gives no timeout_ms."""
-    workers: int = Field(default=0, ge=0)
+    workers: NonNegativeInt = 0
     """Processes that serve the port; 0 is one a processor, as far as memory allows."""
     search_threads: int = Field(default_factory=own_cores, ge=1)
     """Searches that run at the same time."""
@@ -114,9 +113,8 @@ class Settings(BaseSettings):
     """Keep the last 2,048 queries of a collection in memory, for live hubness and drift."""
     query_sample: Path | None = None
     """Folder for a sample of the queries that people ask; without it none are kept."""
-    grace_seconds: int = Field(
+    grace_seconds: NonNegativeInt = Field(
         default=20,
-        ge=0,
         description="Seconds to stop after SIGTERM: in the first tenth of them requests are taken, while /readyz says "
         "503; then those that have begun are finished.",
     )

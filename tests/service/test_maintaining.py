@@ -212,7 +212,7 @@ def refused(*given, **named):
 
 
 def bank_of(home):
-    return MaintenanceTask(str(home.parent), NAME, "bank", keep=None)
+    return MaintenanceTask(home.parent, NAME, "bank", keep=None)
 
 
 def test_service_merges_by_itself_what_was_written_enough_to_and_nothing_else(tmp_path, monkeypatch):

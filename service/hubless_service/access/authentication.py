@@ -24,7 +24,6 @@ CONSOLE = "/console"
 ASSETS = (f"{DOCS}/assets/", f"{CONSOLE}/")
 METRICS = "/metrics"
 _CHALLENGE = 'Bearer realm="hubless"'
-_BEARER = b"bearer "
 FAILURES = ("no_key", "wrong_key", "too_many")
 """Why a request's key does not open what it could: for metrics."""
 
@@ -123,14 +122,9 @@ def _host_of(origin: str) -> str | None:
 
 def _presented(scope: Scope) -> bytes | None:
     """The key of a request: X-API-Key, or else the bearer token, which may be meant for a proxy."""
-    found: bytes | None = None
-    for name, value in scope["headers"]:
-        if name == b"x-api-key":
-            key: bytes = value
-            return key
-        if name == b"authorization" and value[:7].lower() == _BEARER:
-            found = value[7:].strip()
-    return found
+    heads: dict[bytes, bytes] = scope[SCOPE_KEY].heads
+    scheme, _, token = heads.get(b"authorization", b"").partition(b" ")
+    return heads.get(b"x-api-key", token.strip() if scheme.lower() == b"bearer" else None)
 
 
 def _refusal(presented: bytes | None) -> HttpProblem:

@@ -4,7 +4,7 @@ from math import isfinite
 from typing import Annotated, Any, Self
 
 import pyarrow as pa
-from pydantic import ConfigDict, PrivateAttr, model_validator
+from pydantic import PrivateAttr, WithJsonSchema, model_validator
 
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.cut import Cut
@@ -15,7 +15,6 @@ from hubless.scores.reading import read_lists
 from hubless.scores.score_correction import KEY, ScoreCorrection
 from hubless.search.collection import MOST_STRENGTH
 from hubless.search.kept_scores.learned_lists import PutLists
-from hubless_service.http import values
 from hubless_service.http.arrow import ARROW, ARROW_FILE, read_table
 from hubless_service.http.problems import clip, describe
 from hubless_service.http.requests import (
@@ -25,10 +24,21 @@ from hubless_service.http.requests import (
     Milliseconds,
     RequestModel,
     Text,
+    examples,
     maybe,
     read,
 )
-from hubless_service.http.values import Checked, Info, Json, Subject
+from hubless_service.http.values import (
+    IMAGE_BASE64,
+    REFERENCE,
+    Checked,
+    Info,
+    Json,
+    Several,
+    Share,
+    Subject,
+    numbers_of,
+)
 from hubless_service.settings import Settings
 
 MOST_HITS = 2_000_000
@@ -79,7 +89,7 @@ class ScoresOptions(RequestModel):
     """Whether lower scores are better."""
     learn: bool | None = None
     """Whether it also learns from the lists that /v1/rerank corrects by it: a client counts for a tenth at most."""
-    trusted: Annotated[list[Text], values.Several("clients", Settings.max_batch)] | None = None
+    trusted: Annotated[list[Text], Several("clients", Settings.max_batch)] | None = None
     """With learn: clients that ask for many people, and count without limit. Names of keys."""
 
     @model_validator(mode="after")
@@ -92,11 +102,7 @@ class ScoresOptions(RequestModel):
 class PutScoresRequest(ScoresOptions):
     """Past answers of any search, to learn offsets from: ids and scores of the first hits of each query."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"lists": [{"ids": ["a", "b"], "scores": [0.9, 0.5]}, {"ids": ["c"], "scores": [0.7]}]}]
-        }
-    )
+    model_config = examples({"lists": [{"ids": ["a", "b"], "scores": [0.9, 0.5]}, {"ids": ["c"], "scores": [0.7]}]})
     kinds = (JSON, ARROW, ARROW_FILE)
     lists: LoggedLists
     """One of each query; 1,000 with 50 hits each are enough. At most 2,000,000 hits."""
@@ -180,7 +186,7 @@ def _check_types(table: pa.Table) -> None:
         if not any(fits(kind) for fits in kinds):
             raise InputError(f"body.{name}", f"a column of {expected}", clip(str(kind)))
         if count > MOST_HITS:
-            raise InputError(f"body.{name}", f"at most {MOST_HITS} hits", str(count))
+            raise InputError(f"body.{name}", f"at most {MOST_HITS} hits", count)
 
 
 def _ids(value: Any, info: Info) -> list[int | str]:
@@ -188,7 +194,7 @@ def _ids(value: Any, info: Info) -> list[int | str]:
     if not isinstance(value, list):
         raise InputError("", "a list of ids", describe(value))
     if len(value) > most:
-        raise InputError("", f"at most {most} ids", str(len(value)))
+        raise InputError("", f"at most {most} ids", len(value))
     if {*map(type, value)} - {str}:
         for place, each in enumerate(value):
             if type(each) not in (int, str) or (type(each) is int and not -_LARGEST_ID <= each < _LARGEST_ID):
@@ -202,7 +208,7 @@ def _ids(value: Any, info: Info) -> list[int | str]:
 def _numbers(value: Any, info: Info) -> list[float]:
     if not isinstance(value, list):
         raise InputError("", "a list of numbers", describe(value))
-    found = values.numbers_of(value)
+    found = numbers_of(value)
     if not all(map(isfinite, found)):
         place = next(place for place, each in enumerate(found) if not isfinite(each))
         raise InputError(f"[{place}]", "a finite number", describe(value[place]))
@@ -213,7 +219,7 @@ def _cut(value: Any, info: Info) -> Cut:
     try:
         return Cut.from_json(value)
     except InputError as error:
-        raise InputError("", error.expected, clip(str(error.received))) from error
+        raise error.about("") from error
     except (OverflowError, TypeError) as error:
         raise InputError("", "the JSON of a hubless.Cut", describe(value)) from error
 
@@ -222,11 +228,6 @@ def _fusion(value: Any, info: Info) -> str:
     if not isinstance(value, str) or value not in FUSIONS:
         raise InputError("", f"one of {', '.join(FUSIONS)}", describe(value))
     return value
-
-
-def _later(schema: Json) -> Checked:
-    """A field of a query, which is checked once its collection is known."""
-    return Checked(lambda value, _: value, schema)
 
 
 _CUT = {"type": "object", "additionalProperties": True, "description": "The JSON of a `hubless.Cut`."}
@@ -251,23 +252,22 @@ class ListToRerank(RequestModel):
     weight: float | None = maybe("Of the list in the sum; 1 if not given.", ge=0, le=MOST_WEIGHT)
     collection: Text | None = None
     """In place of ids and scores: a collection to search."""
-    vector: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="QueryVector")})] | None = None
+    vector: Annotated[Any, WithJsonSchema({"$ref": REFERENCE.format(model="QueryVector")})] | None = None
     """With collection: a vector, as long as its dim."""
     text: Text | None = None
     """With collection: a text, if it has an encoder."""
-    image: Annotated[Any, _later(values.IMAGE_BASE64)] | None = None
+    image: Annotated[Any, WithJsonSchema(IMAGE_BASE64)] | None = None
     """With collection: a picture, if its encoder takes pictures."""
-    id: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="StoredId")})] | None = None
+    id: Annotated[Any, WithJsonSchema({"$ref": REFERENCE.format(model="StoredId")})] | None = None
     """With collection: a stored target, to find more like it."""
-    filter: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="Filter")})] | None = None
+    filter: Annotated[Any, WithJsonSchema({"$ref": REFERENCE.format(model="Filter")})] | None = None
     """With collection: only targets that meet it are searched."""
     params: Json | None = None
     """With collection: search parameters of its index."""
     limit: Limit | None = None
     """With collection: how many of its hits are fused; 50 if not given."""
-    with_: Annotated[Any, _later({"type": "array", "items": {"type": "string"}})] | None = maybe(
-        "With collection: payload, or payload.<column> for some columns, which its hits are sent with.", alias="with"
-    )
+    with_: Annotated[Any, WithJsonSchema({"type": "array", "items": {"type": "string"}})] | None = None
+    """With collection: payload, or payload.<column> for some columns, which its hits are sent with."""
 
     @property
     def query(self) -> Json:
@@ -296,7 +296,7 @@ class ListToRerank(RequestModel):
             missing = "ids" if self.ids is None else "scores"
             raise InputError(missing, "ids and scores, or collection with a query", "none")
         if len(self.scores) != len(self.ids):
-            raise InputError("scores", f"as many as ids, {len(self.ids)}", str(len(self.scores)))
+            raise InputError("scores", f"as many as ids, {len(self.ids)}", len(self.scores))
         if self.correction is None and self.strength is not None:
             raise InputError("strength", "none without correction", f"{self.strength:g}")
         if self.correction is not None and self.distance is not None:
@@ -306,10 +306,8 @@ class ListToRerank(RequestModel):
 class RerankRequest(RequestModel):
     """Lists of one query, each to be corrected by its own correction, and then to be fused."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"lists": [{"ids": ["a", "b"], "scores": [9.5, 7.25]}], "limit": 10}]}
-    )
-    lists: Annotated[list[ListToRerank], values.Several("lists", Settings.max_lists)]
+    model_config = examples({"lists": [{"ids": ["a", "b"], "scores": [9.5, 7.25]}], "limit": 10})
+    lists: Annotated[list[ListToRerank], Several("lists", Settings.max_lists)]
     """At most 10."""
     fusion: Annotated[str, Checked(_fusion, {"type": "string", "enum": [*FUSIONS]})] | None = maybe(
         "How corrected scores become parts of a sum: min_max, the default, from 0 to 1 in each list; z in standard "
@@ -322,7 +320,7 @@ class RerankRequest(RequestModel):
         "Tells confidence from the scores of the answer: the JSON of a hubless.Cut, fitted on past answers. One list "
         "has that of its correction."
     )
-    min_accuracy: values.Share | None = None
+    min_accuracy: Share | None = None
     """There are hits only where this share, at least, is right at first, by the labels that calibrated the cut."""
     timeout_ms: Milliseconds | None = None
     """Milliseconds to answer or refuse; HUBLESS_DEFAULT_TIMEOUT_MS if not given."""

@@ -2,11 +2,11 @@
 
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from struct import Struct
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 from typing_extensions import TypeAliasType
 
-import hubless
+from hubless import Collection
 from hubless.errors import DimensionMismatch, InputError, NotFinite, UnknownField
 from hubless.filters import Filter, filter_schemas, read_row
 from hubless.measures.labels import KnownItems, known_rows
@@ -47,7 +47,7 @@ _MOST_KEYS = 100
 class Subject(NamedTuple):
     """The collection and the settings that decide which values are right. Some requests are about no collection."""
 
-    collection: hubless.Collection
+    collection: Collection
     settings: Settings
 
 
@@ -60,7 +60,7 @@ class Extras(NamedTuple):
 
 
 NO_EXTRAS = Extras()
-Info: TypeAlias = ValidationInfo[Subject]
+Info = ValidationInfo[Subject]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Several:
             if not isinstance(value, list):
                 raise InputError("", f"a list of {self.noun}", describe(value))
             if not 1 <= len(value) <= self.most:
-                raise InputError("", f"1 to {self.most} {self.noun}", str(len(value)))
+                raise InputError("", f"1 to {self.most} {self.noun}", len(value))
             return items(value)
 
         return core_schema.with_info_wrap_validator_function(read, handler(source))
@@ -109,14 +109,14 @@ def whole(most: int, least: int = 1) -> Checked:
     return Checked(read, {"type": "integer", "minimum": least, "maximum": most})
 
 
-def text(most: int, expected: str = "a string") -> Checked:
+def characters(most: int, expected: str = "a string") -> Checked:
     """A string of so many characters at most."""
 
     def read(value: Any, info: Info) -> str:
         if not isinstance(value, str):
             raise InputError("", expected, "none" if value is None else describe(value))
         if len(value) > most:
-            raise InputError("", f"at most {most} characters", str(len(value)))
+            raise InputError("", f"at most {most} characters", len(value))
         return value
 
     return Checked(read, {"type": "string", "maxLength": most})
@@ -150,7 +150,7 @@ def _bytes_of_base64(text: str, of: str) -> bytes:
         raise InputError("", f"base64 of {of}", f"a string that is not: {error}") from error
 
 
-def vectors_of_bytes(body: bytes, collection: hubless.Collection, rows: int | None = None) -> F32:
+def vectors_of_bytes(body: bytes, collection: Collection, rows: int | None = None) -> F32:
     """Return the prepared vectors (m, d) that make up a binary body: little-endian float32, row after row.
 
     Raises `DimensionMismatch` unless the bytes are whole rows, as many as `rows`.
@@ -182,7 +182,7 @@ def _stored_id(value: Any, info: Info) -> int | str:
     return value
 
 
-def label_ids(value: Any, collection: hubless.Collection) -> list[list[int | str] | None]:
+def label_ids(value: Any, collection: Collection) -> list[list[int | str] | None]:
     """Return the ids of the right targets of each query, which stay right when a merge changes the rows.
 
     Raises `InputError` for what is no list, or names no target.
@@ -245,11 +245,16 @@ def _check_columns(columns: tuple[str, ...], asked: int, parts: Parts) -> None:
     free = parts.payload_kind == "json"
     most = (_MOST_KEYS if free else len(known)) + 2
     if asked > most:
-        raise InputError("", f"at most {most}, each once", str(asked))
-    for column in columns:
-        if not free and column not in known:
-            expected = f"one of {', '.join(known)}" if known else "none, as there is no payload"
-            raise UnknownField("", f"payload columns: {expected}", clip(column))
+        raise InputError("", f"at most {most}, each once", asked)
+    for column in () if free else columns:
+        check_column(column, known, "")
+
+
+def check_column(column: str, known: Iterable[str], parameter: str) -> None:
+    """Raise `UnknownField` for a column that is not one of those that payload is known to have."""
+    if column not in known:
+        expected = f"one of {', '.join(known)}" if known else "none, as there is no payload"
+        raise UnknownField(parameter, f"payload columns: {expected}", clip(column))
 
 
 _ID_MEANING = "A number or a string, as the collection's ids are."

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep, time
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from hubless.builder.pipeline.compaction import needs_training
 from hubless.errors import HublessError
@@ -29,7 +29,7 @@ _log = logging.getLogger("hubless.maintenance")
 
 LOOK_SECONDS = 5.0
 """Between two looks for work: a service that was killed, or another worker, may have left some."""
-Chore: TypeAlias = Work | Literal["flush"]
+Chore = Work | Literal["flush"]
 SHARE = 0.02
 """Of the targets: each flush makes a version, so a large collection waits for more."""
 _BUSY_SECONDS, _AFTER_FAILURE, _HOUR = 5.0, 60.0, 3600.0
@@ -88,7 +88,7 @@ class Maintainer:
 
     def written(self, living: WritableCollection) -> None:
         """Look for work if the writes of a collection are enough for a merge."""
-        if self._settings.merge_at and are_enough(living, *self._limits):
+        if are_enough(living, *self._limits):
             self._woken.set()
 
     def status(self, name: str) -> Status | None:
@@ -151,7 +151,7 @@ class Maintainer:
         living = next((each for each in self._served() if each.base.name == name), None)
         if living is None:
             return None
-        task = MaintenanceTask(str(self._catalog), name, "merge", self._settings.keep_versions)
+        task = MaintenanceTask(self._catalog, name, "merge", self._settings.keep_versions)
         return flush_here(task, living.current.parts)
 
     def counted(self, name: str, order: BankOrder | None) -> CountedQueries | None:
@@ -166,8 +166,7 @@ class Maintainer:
 
     def _work(self, name: str, work: Work) -> int | None:
         """Do it, and return the exit code; None if it was stopped, or its collection is gone."""
-        sample = None if self._sample is None else str(self._sample)
-        task = MaintenanceTask(str(self._catalog), name, work, self._settings.keep_versions, sample)
+        task = MaintenanceTask(self._catalog, name, work, self._settings.keep_versions, self._sample)
         home = task.home
         if not home.is_dir():
             return None
@@ -176,7 +175,7 @@ class Maintainer:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return BUSY
-            command = [sys.executable, "-P", "-m", "hubless_service.maintaining.work", json.dumps(task._asdict())]
+            command = [sys.executable, "-P", "-m", "hubless_service.maintaining.work", json.dumps(task, default=str)]
             # nobody waits for a merge: it leaves the other processors to the searches
             few = {} if work == "bank" else dict.fromkeys(_THREADS, "1")
             _log.info("%s begins", _about(name, work))

@@ -3,7 +3,6 @@
 Any worker can read the status: .work.json beside the versions. .work.lock is held while the work runs.
 """
 
-import json
 import os
 import sys
 import threading
@@ -14,7 +13,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Literal, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from hubless.builder.banks.bank_review import sampled_bank
 from hubless.builder.lifecycle import compact, flush, refit
@@ -82,18 +81,18 @@ def is_running(home: Path) -> bool:
 class MaintenanceTask(NamedTuple):
     """A task: the folder of the catalog, the collection, the work, how many versions to keep, and the query sample."""
 
-    catalog: str
+    catalog: Path
     collection: str
     work: Work
     keep: int | None
-    sample: str | None = None
+    sample: Path | None = None
 
     @property
     def home(self) -> Path:
         """The folder of the collection, or of what a correction of scores learns from."""
         if self.work == "scores":
-            return KeptCorrections(Path(self.catalog)).learned(self.collection).home
-        return Path(self.catalog) / self.collection
+            return KeptCorrections(self.catalog).learned(self.collection).home
+        return self.catalog / self.collection
 
 
 class _Reporter:
@@ -138,7 +137,7 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
     clients = note = None
     if order.sampled is not None:
         steps.step("checking live queries")
-        folder = Path(task.sample or "") / task.collection
+        folder = (task.sample or Path()) / task.collection
         trusted = order.trusted or ()
         if counted(folder, order.sampled, trusted).queries < order.sampled:
             return None  # it waits on: since the look another was put, or queries were deleted
@@ -179,7 +178,7 @@ def do_task(task: MaintenanceTask) -> int:
             return _fitted(task, order, steps)
         if task.work == "scores":
             steps.step("fitting scores")
-            KeptCorrections(Path(task.catalog)).learn(task.collection)
+            KeptCorrections(task.catalog).learn(task.collection)
             return None
         return compact(task.catalog, task.collection, keep=task.keep, progress=steps)
 
@@ -222,7 +221,7 @@ def _end_with_service() -> None:
 
 def begin(argument: str) -> None:
     """Do the work that an argument names."""
-    task = MaintenanceTask(**json.loads(argument))
+    task = TypeAdapter(MaintenanceTask).validate_json(argument)
     os.nice(NICER)  # searches go first
     threading.Thread(target=_end_with_service, name="alive", daemon=True).start()
     sys.exit(do_task(task))

@@ -1,13 +1,13 @@
 """The query bank: given, described, and the sample of it that a version stores."""
 
-import asyncio
+from asyncio import sleep, to_thread
 from time import perf_counter
 from typing import Any, cast
 
 import numpy as np
 from fastapi import Response
 
-import hubless
+from hubless import Collection
 from hubless.builder.banks.payload_queries import MOST_PAYLOAD_QUERIES, payload_queries
 from hubless.builder.lifecycle import check_refittable
 from hubless.corrections.roles import text_of
@@ -16,7 +16,7 @@ from hubless.store.bank_order import BankOrder, give_bank, read_order
 from hubless.vectors.free_payload import is_free
 from hubless_service import openapi
 from hubless_service.http.answers import BankAnswer, BankQueryAnswer, CountedAnswer, WorkAnswer
-from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
+from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
 from hubless_service.http.responses import send, served
 from hubless_service.routes.route import Administered, Call, Held, routes_of
@@ -99,10 +99,10 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
     if not call.access.has(role):
         raise HttpProblem("forbidden", f"Stored bank queries need a key of role {role}.")
     if sample is None:
-        raise InputError("number", f"none, as version {held.version} stores no bank queries", clip(number))
+        raise InputError("number", f"none, as version {held.version} stores no bank queries", number)
     wanted = int(number) if number.isdecimal() and number.isascii() and len(number) <= _LONGEST else -1
     if not 0 <= wanted < len(sample):
-        raise InputError("number", f"a whole number from 0 to {len(sample) - 1}", clip(number))
+        raise InputError("number", f"a whole number from 0 to {len(sample) - 1}", number)
     answer: BankQueryAnswer = {
         "number": wanted,
         "stored": len(sample),
@@ -112,11 +112,11 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
     return send(answer)
 
 
-async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> BankOrder:
+async def _give(call: Call, held: Collection, body: PutBankRequest) -> BankOrder:
     """Bring a bank to the disk."""
     home = call.engine.catalog.path / held.name
     append = body.mode == "append"
-    waiting = await asyncio.to_thread(read_order, home) if append else None
+    waiting = await to_thread(read_order, home) if append else None
     groups = _groups(held, body, waiting)  # before texts are encoded
     plain = held.parts.space.plain
     if body.vectors is not None:
@@ -127,7 +127,7 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         queries = np.empty((0, held.dim), np.float32)
     elif body.payload is not None:
         most = min(MOST_PAYLOAD_QUERIES, call.settings.max_bank_queries)
-        queries = await asyncio.to_thread(payload_queries, held, body.payload, most)
+        queries = await to_thread(payload_queries, held, body.payload, most)
     else:
         texts = dict(enumerate(body.texts_ or ()))
         encoded = await call.engine.encoding.vectors(
@@ -137,8 +137,8 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
     count = len(queries) + (waiting.queries if waiting else 0)
     most = call.settings.max_bank_queries
     if count > most:
-        raise InputError("vectors", f"at most {most} queries in all", str(count))
-    return await asyncio.to_thread(
+        raise InputError("vectors", f"at most {most} queries in all", count)
+    return await to_thread(
         give_bank,
         home,
         queries,
@@ -154,7 +154,7 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
     )
 
 
-def _groups(held: hubless.Collection, body: PutBankRequest, waiting: BankOrder | None) -> dict[str, Any]:
+def _groups(held: Collection, body: PutBankRequest, waiting: BankOrder | None) -> dict[str, Any]:
     """Return the fields of an order that say by which payload column a correction is fitted, and for which groups."""
     known = held.manifest.fit_by if waiting is None or waiting.sampled is not None else waiting.fit_by
     column = (known or "") if body.fit_by is None else body.fit_by
@@ -175,7 +175,7 @@ def _groups(held: hubless.Collection, body: PutBankRequest, waiting: BankOrder |
 async def _fitted(engine: SearchService, name: str, number: int, deadline: float) -> bool:
     """Wait until a bank is fitted and served. Return whether it is."""
     while perf_counter() < deadline:
-        status = await asyncio.to_thread(engine.maintainer.status, name)
+        status = await to_thread(engine.maintainer.status, name)
         if status is not None and status.number >= number and status.state != "running":
             if status.state == "failed":
                 said = dict(status.problem or {})
@@ -183,19 +183,19 @@ async def _fitted(engine: SearchService, name: str, number: int, deadline: float
                 raise HttpProblem(code if code in PROBLEM_TYPES else "internal_error", detail, said)
             if (status.version or "") <= engine.shelf.collection(name).version:  # ids sort by age
                 return True
-        await asyncio.sleep(_LOOK_SECONDS)
+        await sleep(_LOOK_SECONDS)
     return False
 
 
 async def _waiting(engine: SearchService, name: str) -> BankOrder | None:
-    return await asyncio.to_thread(read_order, engine.catalog.path / name)
+    return await to_thread(read_order, engine.catalog.path / name)
 
 
-async def _describe(engine: SearchService, holder: hubless.Collection, waiting: BankOrder | None) -> BankAnswer:
+async def _describe(engine: SearchService, holder: Collection, waiting: BankOrder | None) -> BankAnswer:
     """Return what is told of the bank of a version, and of one that waits."""
     bank = holder.manifest.bank
-    counted = await asyncio.to_thread(engine.maintainer.counted, holder.name, waiting)
-    status = await asyncio.to_thread(engine.maintainer.status, holder.name)
+    counted = await to_thread(engine.maintainer.counted, holder.name, waiting)
+    status = await to_thread(engine.maintainer.status, holder.name)
     return {
         "queries": bank.queries if bank else 0,
         "stored": 0 if holder.parts.bank_sample is None else len(holder.parts.bank_sample),

@@ -1,8 +1,8 @@
 """The collections: what is served, created and deleted; and aliases, other names of collections."""
 
-import asyncio
 import logging
 import re
+from asyncio import to_thread
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 
 from fastapi import Header, Response
 
-import hubless
+from hubless import Alias, Catalog, Collection
 from hubless.builder.lifecycle import create
 from hubless.builder.pipeline.engines import delete
 from hubless.encoders import Endpoint
@@ -36,7 +36,7 @@ from hubless_service.routes.route import (
     Call,
     CreateAccess,
     Held,
-    ShelfPlace,
+    OwnName,
     UrlOf,
     readable_collection,
     routes_of,
@@ -87,11 +87,11 @@ async def create_collection(
     """
     engine = call.engine
     check_name(collection)
-    if collection in await asyncio.to_thread(engine.catalog.aliases):
+    if collection in await to_thread(engine.catalog.aliases):
         raise InputError("collection", "a name that is no alias", repr(collection))
     encoder = None if body.encoder is None else _endpoint(access, body.encoder, body.dim)
     settings = body.model_dump() | {"keep_full": bool(body.keep_full), "encoder": encoder}
-    created = await asyncio.to_thread(create, engine.catalog.path, collection, **settings)
+    created = await to_thread(create, engine.catalog.path, collection, **settings)
     if created:
         _log.info('collection "%s" was created, id=%s', collection, call.trace.request_id)
         engine.shelf.drop(collection)  # one of that name that was deleted through another worker
@@ -110,14 +110,14 @@ async def create_collection(
     "collection_aliased",
 )
 async def delete_collection(
-    call: Call, collection: str, place: ShelfPlace, access: AdminAccess, url: UrlOf[DeleteCollectionRequest]
+    call: Call, collection: str, name: OwnName, access: AdminAccess, url: UrlOf[DeleteCollectionRequest]
 ) -> Response:
     """Nothing of it can be had back. Needs its own name, not an alias, and a key of role admin.
 
     Refused while aliases stand for it, unless they are to go, too.
     """
     engine = call.engine
-    await asyncio.to_thread(delete, engine.catalog, collection, aliases=url.aliases or False)
+    await to_thread(delete, engine.catalog, collection, aliases=url.aliases or False)
     _log.info('collection "%s" was deleted, id=%s', collection, call.trace.request_id)
     engine.shelf.drop(collection)
     await engine.freshness.answer()
@@ -135,13 +135,13 @@ def _endpoint(access: Access, description: dict[str, Any], dim: int) -> Endpoint
     try:
         encoder = Endpoint.load(Path(), {"dim": dim, **description})
     except InputError as error:
-        raise InputError(error.parameter.replace(", ", "."), error.expected, error.received) from error
+        raise error.about(error.parameter.replace(", ", ".")) from error
     if encoder.dim != dim:
         raise InputError("encoder.dim", f"{dim}, as the vectors have", encoder.dim)
     return encoder
 
 
-def _described(call: Call, collection: hubless.Collection) -> CollectionAnswer:
+def _described(call: Call, collection: Collection) -> CollectionAnswer:
     """Return the document of a collection."""
     manifest = collection.manifest
     parts = collection.parts
@@ -217,7 +217,7 @@ async def put_alias(
     check_name(alias, "alias")
 
     async def expected() -> int:
-        there, collections = await asyncio.to_thread(_names, engine.catalog)
+        there, collections = await to_thread(_names, engine.catalog)
         # what is wrong whatever the headers expect comes first
         if not (access.sees(collection) and collection in collections):
             raise CollectionNotFound(f'There is no collection "{collection}".')
@@ -251,7 +251,7 @@ async def delete_alias(call: Call, alias: str, if_match: AliasIfMatch = None) ->
     return send(_document(alias, removed))
 
 
-def _names(catalog: hubless.Catalog) -> tuple[dict[str, hubless.Alias], list[str]]:
+def _names(catalog: Catalog) -> tuple[dict[str, Alias], list[str]]:
     """Return aliases and collections as they were at one moment: whoever deletes both may be between them."""
     while True:
         found, collections = catalog.aliases(), catalog.collections()
@@ -259,13 +259,13 @@ def _names(catalog: hubless.Catalog) -> tuple[dict[str, hubless.Alias], list[str
             return found, collections
 
 
-async def _visible(call: Call) -> dict[str, hubless.Alias]:
+async def _visible(call: Call) -> dict[str, Alias]:
     # read from the disk, as another worker may just have changed them
-    found = await asyncio.to_thread(call.engine.catalog.aliases)
+    found = await to_thread(call.engine.catalog.aliases)
     return {name: alias for name, alias in found.items() if call.access.sees(alias.collection)}
 
 
-async def _alias(call: Call, alias: str) -> hubless.Alias:
+async def _alias(call: Call, alias: str) -> Alias:
     found = await _visible(call)
     if alias not in found:
         raise _no_alias(alias)
@@ -276,15 +276,15 @@ def _no_alias(name: str) -> AliasNotFound:
     return AliasNotFound(f'There is no alias "{name}".')
 
 
-async def _changed(expected: Callable[[], Awaitable[int]], change: Callable[..., hubless.Alias]) -> hubless.Alias:
+async def _changed(expected: Callable[[], Awaitable[int]], change: Callable[..., Alias]) -> Alias:
     """Change an alias. If somebody else was first, look again what the headers expect: `*` may still hold."""
     while True:
         revision = await expected()
         with suppress(PreconditionFailed):
-            return await asyncio.to_thread(change, expected=revision)
+            return await to_thread(change, expected=revision)
 
 
-def _expected(before: hubless.Alias | None, match: str | None, none_match: str | None = None) -> int:
+def _expected(before: Alias | None, match: str | None, none_match: str | None = None) -> int:
     """Return the revision that the headers expect the alias to have; 0 if it must not exist."""
     revision = before.revision if before else 0
     if match is not None and not (before and (match.strip() == "*" or str(revision) in _TAG.findall(match))):
@@ -296,10 +296,10 @@ def _expected(before: hubless.Alias | None, match: str | None, none_match: str |
     return revision
 
 
-def _alias_answer(name: str, alias: hubless.Alias) -> Response:
+def _alias_answer(name: str, alias: Alias) -> Response:
     document = _document(name, alias)
     return send(document, {"ETag": document["etag"]})
 
 
-def _document(name: str, alias: hubless.Alias) -> AliasAnswer:
+def _document(name: str, alias: Alias) -> AliasAnswer:
     return {"alias": name, "collection": alias.collection, "etag": f'"{alias.revision}"'}

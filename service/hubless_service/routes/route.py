@@ -6,30 +6,29 @@ FastAPI makes the contract from the signatures. It would solve dependencies at t
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from types import FunctionType
-from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_type_hints
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope, Send
 
-import hubless
+from hubless import Collection
 from hubless.errors import HublessError, InputError
 from hubless_service import openapi
 from hubless_service.access.authentication import ACCESS, check_role
 from hubless_service.access.keys import EVERYTHING, Access
 from hubless_service.http.bodies import read_body, read_url
-from hubless_service.http.problems import HttpProblem, from_library, out_of_memory, respond
+from hubless_service.http.problems import OUT_OF_MEMORY, HttpProblem, from_library, respond
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Json, Subject
 from hubless_service.searching.search_service import SearchService
-from hubless_service.searching.shelf import Slot
 from hubless_service.settings import Role, Settings
 
 _log = logging.getLogger("hubless.requests")
 
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound=Callable[..., Any])
-UrlOf: TypeAlias = Annotated[_T, Query()]
+UrlOf = Annotated[_T, Query()]
 """A model of the fields of the URL."""
 
 
@@ -56,13 +55,13 @@ class Call(Request):
         return self.trace.started + self.settings.default_timeout_ms / 1000
 
 
-async def readable_collection(call: Call, collection: str) -> hubless.Collection:
+async def readable_collection(call: Call, collection: str) -> Collection:
     """Return the collection with every write that was answered before, whichever worker answered it."""
     _, slot = await call.engine.freshness.find(call.trace, call.access, collection, writes=True)
     return slot.opened
 
 
-async def _writable(call: Call, collection: str) -> hubless.Collection:
+async def _writable(call: Call, collection: str) -> Collection:
     _, slot = await call.engine.freshness.find(call.trace, call.access, collection)
     held = slot.opened
     check_role(call.trace, call.settings, "write")
@@ -75,8 +74,8 @@ async def _writable(call: Call, collection: str) -> hubless.Collection:
     return held
 
 
-def _needing(role: Role) -> Callable[..., Awaitable[hubless.Collection]]:
-    async def found(call: Call, collection: str) -> hubless.Collection:
+def _needing(role: Role) -> Callable[..., Awaitable[Collection]]:
+    async def found(call: Call, collection: str) -> Collection:
         held = await readable_collection(call, collection)
         check_role(call.trace, call.settings, role)
         return held
@@ -92,20 +91,20 @@ async def _administrator(call: Call) -> Access:
     return check_role(call.trace, call.settings, "admin", call.path_params.get("name"))
 
 
-async def _slot(call: Call, collection: str) -> tuple[str, Slot]:
-    return await call.engine.freshness.find(call.trace, call.access, collection)
+async def _own_name(call: Call, collection: str) -> str:
+    return (await call.engine.freshness.find(call.trace, call.access, collection))[0]
 
 
-Held = Annotated[hubless.Collection, Depends(readable_collection)]
+Held = Annotated[Collection, Depends(readable_collection)]
 """The collection of the path, as it is served."""
-Writable = Annotated[hubless.Collection, Depends(_writable)]
+Writable = Annotated[Collection, Depends(_writable)]
 """The same, for requests that may write."""
-Administered = Annotated[hubless.Collection, Depends(_needing("admin"))]
+Administered = Annotated[Collection, Depends(_needing("admin"))]
 """The same, for requests that may administer."""
-Told = Annotated[hubless.Collection, Depends(_needing("write"))]
+Told = Annotated[Collection, Depends(_needing("write"))]
 """The same, for requests that tell what people do, and leave it as it is."""
-ShelfPlace = Annotated[tuple[str, Slot], Depends(_slot)]
-"""The collection of the path by its own name, and its place on the shelf; it may be one that cannot be served."""
+OwnName = Annotated[str, Depends(_own_name)]
+"""The own name of the collection of the path; it may be one that cannot be served."""
 CreateAccess = Annotated[Access, Depends(_creator)]
 """The rights of a request that may make a collection of the name of the path."""
 AdminAccess = Annotated[Access, Depends(_administrator)]
@@ -116,7 +115,7 @@ _PROBLEMS: dict[Any, Sequence[str]] = {
     "body": (*openapi.BODY, *openapi.FIELDS),
     "url": openapi.FIELDS,
     "if_match": ("precondition_failed",),
-    **dict.fromkeys((Held, ShelfPlace), openapi.READ),
+    **dict.fromkeys((Held, OwnName), openapi.READ),
     **dict.fromkeys((Writable, Administered, Told), (*openapi.READ, "forbidden")),
     **dict.fromkeys((CreateAccess, AdminAccess), ("forbidden",)),
 }
@@ -155,7 +154,7 @@ class DirectRoute(APIRoute):
             return respond(from_library(error), call.trace)
         except MemoryError:
             _log.warning("memory did not suffice for a request, id=%s", call.trace.request_id)
-            return respond(out_of_memory(), call.trace)
+            return respond(HttpProblem(*OUT_OF_MEMORY), call.trace)
         return response
 
     async def _given(self, call: Call) -> Json:
@@ -169,7 +168,7 @@ class DirectRoute(APIRoute):
         for name, need, of_collection in self._needs:
             given[name] = await (need(call, path["collection"]) if of_collection else need(call))
         if self._body or self._url:
-            subject = Subject(cast(hubless.Collection, given.get("held")), call.settings)
+            subject = Subject(cast(Collection, given.get("held")), call.settings)
             if self._body:
                 given["body"] = await read_body(call.trace, self._body, subject, required=self._required)
             if self._url:
