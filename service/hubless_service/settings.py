@@ -4,10 +4,10 @@ import re
 from functools import cached_property
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 from urllib.parse import urlsplit
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, Field, NonNegativeInt, PositiveFloat, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from hubless.errors import InputError
@@ -46,6 +46,27 @@ def is_loopback(host: str | None) -> bool:
         return False
 
 
+def check_host(host: str) -> str:
+    """Return an address or a name to listen on. Raise `ValueError` for anything else, which says what to write."""
+    try:
+        ip_address(host)
+    except ValueError:
+        if not _HOST_NAME.fullmatch(host):
+            raise ValueError(_meant(host)) from None
+    return host
+
+
+def _meant(host: str) -> str:
+    """Return what to write in place of what is no host: of a URL, or of an address with a port, its parts."""
+    expected = "expected an address such as 127.0.0.1 or ::1, without scheme and port; 0.0.0.0 is all addresses"
+    try:
+        parts = urlsplit(host if "//" in host else f"//{host}")
+        name, port = check_host(parts.hostname or ""), parts.port
+    except (ValueError, RecursionError):
+        return expected
+    return f"expected an address alone: write {name}" + (f", and --port {port}" if port is not None else "")
+
+
 class Settings(BaseSettings):
     """Everything that can be set, read once at start from the environment variables `HUBLESS_<NAME>`."""
 
@@ -61,7 +82,7 @@ class Settings(BaseSettings):
     """Folder with the collections to serve, or an address such as s3://bucket/catalog."""
     cache: Path | None = None
     """Folder for copies of a catalog in object storage; by default ~/.cache/hubless."""
-    host: str = "127.0.0.1"
+    host: Annotated[str, AfterValidator(check_host)] = "127.0.0.1"
     """Address to listen on; 0.0.0.0 is all addresses."""
     port: int = Field(default=8000, ge=0, le=65535)
     """Port to listen on; 0 takes a free one."""
@@ -181,11 +202,6 @@ class Settings(BaseSettings):
         """`cors_origins` one by one."""
         return frozenset(split(self.cors_origins or ""))
 
-    @field_validator("host")
-    @classmethod
-    def _address(cls, host: str) -> str:
-        return check_host(host)
-
     @field_validator("catalog")
     @classmethod
     def _absolute(cls, catalog: Path) -> Path:
@@ -234,27 +250,6 @@ class Settings(BaseSettings):
         if "{collection}" not in str(pictures) and not pictures.is_dir():
             raise ValueError("expected a folder that is there")
         return pictures.absolute()
-
-
-def check_host(host: str) -> str:
-    """Return an address or a name to listen on. Raise `ValueError` for anything else, which says what to write."""
-    try:
-        ip_address(host)
-    except ValueError:
-        if not _HOST_NAME.fullmatch(host):
-            raise ValueError(_meant(host)) from None
-    return host
-
-
-def _meant(host: str) -> str:
-    """Return what to write in place of what is no host: of a URL, or of an address with a port, its parts."""
-    expected = "expected an address such as 127.0.0.1 or ::1, without scheme and port; 0.0.0.0 is all addresses"
-    try:
-        parts = urlsplit(host if "//" in host else f"//{host}")
-        name, port = check_host(parts.hostname or ""), parts.port
-    except (ValueError, RecursionError):
-        return expected
-    return f"expected an address alone: write {name}" + (f", and --port {port}" if port is not None else "")
 
 
 def split(listed: str) -> list[str]:

@@ -54,7 +54,8 @@ class KeyCheck:
         if presented is None:
             if not public:
                 self.failures.labels("no_key").inc()
-            return _refusal(presented)
+            detail = "This needs an API key, in the header Authorization: Bearer or X-API-Key."
+            return HttpProblem("unauthenticated", detail, headers={"WWW-Authenticate": _CHALLENGE})
         host = (scope.get("client") or [""])[0]
         if left := self.attempts.seconds_left(host):
             self.failures.labels("too_many").inc()
@@ -66,7 +67,8 @@ class KeyCheck:
             return access
         self.failures.labels("wrong_key").inc()
         self.attempts.note(host, presented)
-        return _refusal(presented)
+        challenge = f'{_CHALLENGE}, error="invalid_token"'
+        return HttpProblem("unauthenticated", "The API key is not known.", headers={"WWW-Authenticate": challenge})
 
 
 @dataclass
@@ -125,11 +127,3 @@ def _presented(scope: Scope) -> bytes | None:
     heads: dict[bytes, bytes] = scope[SCOPE_KEY].heads
     scheme, _, token = heads.get(b"authorization", b"").partition(b" ")
     return heads.get(b"x-api-key", token.strip() if scheme.lower() == b"bearer" else None)
-
-
-def _refusal(presented: bytes | None) -> HttpProblem:
-    if presented is None:
-        detail = "This needs an API key, in the header Authorization: Bearer or X-API-Key."
-        return HttpProblem("unauthenticated", detail, headers={"WWW-Authenticate": _CHALLENGE})
-    challenge = f'{_CHALLENGE}, error="invalid_token"'
-    return HttpProblem("unauthenticated", "The API key is not known.", headers={"WWW-Authenticate": challenge})

@@ -467,12 +467,15 @@ class WaitingBank(Answer):
     """How many of these there are; null without `sampled`."""
 
 
+Work = Literal["merge", "bank", "scores"]
+
+
 class WorkAnswer(BaseModel):
     """The last work of the service that made a version or a fit, or is to."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
-    work: Literal["merge", "bank", "scores"]
+    work: Work
     """bank is a fit on a query bank, scores one of scores."""
     state: Literal["running", "done", "failed"]
     step: str | None

@@ -502,14 +502,12 @@ class PutBankRequest(BankOptions):
             raise InputError("body", f"1 to {most} queries", count)
         if count < FEWEST_BANK_QUERIES and not self._grows:
             raise InputError("vectors", f"at least {FEWEST_BANK_QUERIES} queries, better 100 and more", count)
-        if self.groups is not None and len(self.groups) != count:
-            raise InputError("groups", f"{count} entries, one for each query", len(self.groups))
-        if self.relevant is not None:
-            if len(self.relevant) != count:
-                raise InputError("relevant", f"{count} entries, one for each query", len(self.relevant))
-            labelled = sum(map(bool, self.relevant))
-            if labelled < FEWEST_PAIRS and not self._grows:
-                raise InputError("relevant", f"right targets for at least {FEWEST_PAIRS} queries", f"for {labelled}")
+        for name, given in ((_GROUPS, self.groups), (_RELEVANT, self.relevant)):
+            if given is not None and len(given) != count:
+                raise InputError(name, f"{count} entries, one for each query", len(given))
+        labelled = sum(map(bool, self.relevant or ()))
+        if self.relevant is not None and labelled < FEWEST_PAIRS and not self._grows:
+            raise InputError(_RELEVANT, f"right targets for at least {FEWEST_PAIRS} queries", f"for {labelled}")
 
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:

@@ -32,7 +32,6 @@ from hubless_service.http.values import (
     IMAGE_BASE64,
     REFERENCE,
     Checked,
-    Info,
     Json,
     Several,
     Share,
@@ -60,7 +59,7 @@ def _logged_schema(**more: Json) -> Json:
 def _logged(names: frozenset[str]) -> Any:
     """Return what checks that a value is a list of objects with these fields; `read_lists` checks the rest."""
 
-    def checked(value: Any, info: Info) -> Any:
+    def checked(value: Any) -> Any:
         if not isinstance(value, list) or not value:
             raise InputError("", "a list of at least one object with ids and scores", describe(value))
         for number, each in enumerate(value):
@@ -189,7 +188,7 @@ def _check_types(table: pa.Table) -> None:
             raise InputError(f"body.{name}", f"at most {MOST_HITS} hits", count)
 
 
-def _ids(value: Any, info: Info) -> list[int | str]:
+def _ids(value: Any) -> list[int | str]:
     most = Settings.max_limit
     if not isinstance(value, list):
         raise InputError("", "a list of ids", describe(value))
@@ -205,7 +204,7 @@ def _ids(value: Any, info: Info) -> list[int | str]:
     return value
 
 
-def _numbers(value: Any, info: Info) -> list[float]:
+def _numbers(value: Any) -> list[float]:
     if not isinstance(value, list):
         raise InputError("", "a list of numbers", describe(value))
     found = numbers_of(value)
@@ -215,7 +214,7 @@ def _numbers(value: Any, info: Info) -> list[float]:
     return found
 
 
-def _cut(value: Any, info: Info) -> Cut:
+def _cut(value: Any) -> Cut:
     try:
         return Cut.from_json(value)
     except InputError as error:
@@ -224,7 +223,7 @@ def _cut(value: Any, info: Info) -> Cut:
         raise InputError("", "the JSON of a hubless.Cut", describe(value)) from error
 
 
-def _fusion(value: Any, info: Info) -> str:
+def _fusion(value: Any) -> str:
     if not isinstance(value, str) or value not in FUSIONS:
         raise InputError("", f"one of {', '.join(FUSIONS)}", describe(value))
     return value

@@ -15,6 +15,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    PlainValidator,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
@@ -67,11 +68,11 @@ Info = ValidationInfo[Subject]
 class Checked:
     """Annotates a field: a function that returns the value to use or raises `InputError`, and a JSON schema."""
 
-    read: Callable[[Any, ValidationInfo[Subject]], Any]
+    read: Callable[..., Any]
     schema: Json = field(hash=False)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.with_info_plain_validator_function(self.read)
+        return PlainValidator(self.read).__get_pydantic_core_schema__(Any, handler)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
         return self.schema
@@ -101,7 +102,7 @@ class Several:
 def whole(most: int, least: int = 1) -> Checked:
     """A whole number, up to a limit."""
 
-    def read(value: Any, info: Info) -> int:
+    def read(value: Any) -> int:
         if type(value) is not int or not least <= value <= most:
             raise InputError("", f"a whole number from {least} to {most}", describe(value))
         return value
@@ -112,7 +113,7 @@ def whole(most: int, least: int = 1) -> Checked:
 def characters(most: int, expected: str = "a string") -> Checked:
     """A string of so many characters at most."""
 
-    def read(value: Any, info: Info) -> str:
+    def read(value: Any) -> str:
         if not isinstance(value, str):
             raise InputError("", expected, "none" if value is None else describe(value))
         if len(value) > most:
@@ -122,7 +123,7 @@ def characters(most: int, expected: str = "a string") -> Checked:
     return Checked(read, {"type": "string", "maxLength": most})
 
 
-def _share(value: Any, info: Info) -> float:
+def _share(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InputError("", "a number from 0 to 1", describe(value))
     return float(value)
@@ -136,7 +137,7 @@ def vector_of_base64(text: str) -> F32:
     return np.frombuffer(data, _ITEM)
 
 
-def _picture_of_base64(value: Any, info: Info) -> bytes:
+def _picture_of_base64(value: Any) -> bytes:
     """Return the bytes of a picture. The encoder says whether it is one."""
     if not isinstance(value, str):
         raise InputError("", f"base64 of {A_PICTURE}", describe(value))
@@ -167,9 +168,7 @@ def _packed(dim: int) -> Struct:
     return Struct(f"{dim}f")
 
 
-def _payload_row(value: Any, info: Info) -> Json:
-    if not isinstance(value, dict):
-        raise InputError("", "an object", describe(value))
+def _payload_row(value: Json, info: Info) -> Json:
     return read_row(value, info.context.collection.parts.payload_schema)
 
 
@@ -285,7 +284,7 @@ FilterJson = Annotated[
 ]
 FILTERS = filter_schemas(REFERENCE)
 """The components that `FilterJson` refers to."""
-PayloadRow = Annotated[Json, Checked(_payload_row, {"type": "object", "additionalProperties": True})]
+PayloadRow = Annotated[Json, AfterValidator(_payload_row)]
 Share = Annotated[float, Checked(_share, {"type": "number", "minimum": 0, "maximum": 1})]
 MinSeq = Annotated[
     Annotated[int, Field(ge=0)] | None,

@@ -125,7 +125,8 @@ class Maintainer:
             name = living.base.name
             try:
                 order = None if living.log is None else read_order(self._catalog / name)
-                if order and order.fit and (order.sampled is None or self._are_asked(name, order)):
+                asked = self.counted(name, order)
+                if order and order.fit and (order.sampled is None or (asked and asked.queries >= order.sampled)):
                     waiting.append((name, "bank"))
                 if is_due(living, *self._limits):
                     waiting.insert(0, (name, "flush"))
@@ -159,10 +160,6 @@ class Maintainer:
         if order is None or order.sampled is None or self._sample is None:
             return None
         return counted(self._sample / name, order.sampled, order.trusted or ())
-
-    def _are_asked(self, name: str, order: BankOrder) -> bool:
-        found = self.counted(name, order)
-        return found is not None and order.sampled is not None and found.queries >= order.sampled
 
     def _work(self, name: str, work: Work) -> int | None:
         """Do it, and return the exit code; None if it was stopped, or its collection is gone."""
@@ -199,13 +196,6 @@ class Maintainer:
                 process.wait(_POLL_SECONDS)
         return process.returncode
 
-    def _wait(self, name: str, work: Chore) -> None:
-        """Let some work wait for another job. The log says so once of a bank."""
-        if work == "bank" and name not in self._told:
-            _log.info('collection "%s": %s waits for another job', name, work)
-            self._told.add(name)
-        self._not_before[name, work] = monotonic() + _BUSY_SECONDS
-
     def _note(self, name: str, work: Chore, code: int | None) -> None:
         """Note what came of some work, and when to try again if it failed."""
         if code is None:
@@ -219,7 +209,10 @@ class Maintainer:
             _log.info('collection "%s": %s is done: %s', name, work, made)
             self._on_done()
         elif code == BUSY:
-            self._wait(name, work)
+            if work == "bank" and name not in self._told:
+                _log.info('collection "%s": %s waits for another job', name, work)
+                self._told.add(name)
+            self._not_before[name, work] = monotonic() + _BUSY_SECONDS
         else:
             detail = ((status and status.problem) or {}).get("detail", f"its process ended with {code}")
             _log.error("%s failed: %s", _about(name, work), detail)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -29,12 +29,11 @@ from hubless.store.bundle import Manifest, read_manifest
 from hubless.store.catalog import Catalog
 from hubless.store.durable import is_locked, now, replaced
 from hubless.store.query_sample import counted, most_of_a_client, read_sample
-from hubless_service.http.answers import WorkAnswer
+from hubless_service.http.answers import Work, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, from_library, internal_error
 
 _STATUS, LOCK = ".work.json", ".work.lock"
 
-Work = Literal["merge", "bank", "scores"]
 NICER = 19
 BUSY, FAILED = 75, 70
 """Exit codes: another job changes the collection; the status says why it failed."""

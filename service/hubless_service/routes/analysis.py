@@ -16,7 +16,6 @@ from hubless.measures.projection import Projection
 from hubless.search.parts import projection
 from hubless.store.kept_scan import kept_scan
 from hubless.vectors.arrays import F32, I64
-from hubless_service import openapi
 from hubless_service.http.answers import (
     FindingsAnswer,
     HubnessAnswer,
@@ -29,6 +28,7 @@ from hubless_service.http.answers import (
 from hubless_service.http.requests import FindingsRequest, OccurrenceRequest, ProjectionRequest
 from hubless_service.http.responses import send, send_heavy, served
 from hubless_service.http.values import check_column
+from hubless_service.openapi import SEARCHED
 from hubless_service.routes.route import Call, Held, OwnName, UrlOf, routes_of
 from hubless_service.searching.once import OnceAVersion
 
@@ -48,7 +48,7 @@ _NOWHERE = Projection(np.empty(0, np.int64), _EMPTY, _EMPTY, np.zeros(2))
     f"{_PATH}/hubness",
     "How hubby the answers are that a collection gives",
     HubnessAnswer,
-    *openapi.SEARCHED,
+    *SEARCHED,
 )
 async def get_hubness(call: Call, held: Held) -> Response:
     """Counted over the recent queries. Each version begins anew.
@@ -67,7 +67,7 @@ async def get_hubness(call: Call, held: Held) -> Response:
     f"{_PATH}/occurrence",
     "How often targets are found by bank queries, and the hubs",
     OccurrenceAnswer,
-    *openapi.SEARCHED,
+    *SEARCHED,
 )
 async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) -> Response:
     """Of the version as it was built, raw and corrected at strength 1."""
@@ -80,7 +80,7 @@ async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) 
     f"{_PATH}/occurrence/queries",
     "Which bank queries find a target",
     FindingsAnswer,
-    *openapi.SEARCHED,
+    *SEARCHED,
     "point_not_found",
 )
 async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> Response:
@@ -101,7 +101,7 @@ async def get_scan(call: Call, name: OwnName) -> Response:
     f"{_PATH}/projection",
     "Targets and bank queries on their first two principal components",
     ProjectionAnswer,
-    *openapi.SEARCHED,
+    *SEARCHED,
 )
 async def get_projection(call: Call, held: Held, url: UrlOf[ProjectionRequest]) -> Response:
     """Of the version as it was built: at most 5,000 targets, always with those that are found most often."""

@@ -24,6 +24,8 @@ from hubless_service.searching.search_service import SearchService
 
 bank_routes = routes_of("collections")
 _PATH = "/v1/collections/{collection}/bank"
+_AS_SENT = ("correction", "parameters", "relevant", "sampled", "trusted")
+"""Fields that an order has as they were sent."""
 _LONGEST = 9
 """Digits of a number that is worth reading."""
 _LOOK_SECONDS = 0.05
@@ -66,7 +68,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
         fitted = await _fitted(engine, name, order.number, deadline)
         if fitted:
             await engine.freshness.answer(name)
-    waiting = await _waiting(engine, name)
+    waiting = await to_thread(read_order, engine.catalog.path / name)
     answer = await _describe(engine, engine.shelf.collection(name), waiting)
     place = {"Location": f"/v1/collections/{name}/bank"}
     return send(answer, None if fitted else place, 200 if fitted else 202)
@@ -75,7 +77,9 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
 @bank_routes.at("GET", _PATH, "The query bank that the correction was fitted on", BankAnswer)
 async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
-    waiting = await _waiting(call.engine, held.name)  # once: it may be fitted before a second look
+    waiting = await to_thread(
+        read_order, call.engine.catalog.path / held.name
+    )  # once: it may be fitted before a second look
     if waiting is None:
         await call.engine.freshness.serves_current(call.trace, held.name)
         held = call.engine.shelf.collection(held.name)
@@ -144,11 +148,7 @@ async def _give(call: Call, held: Collection, body: PutBankRequest) -> BankOrder
         queries,
         append=append,
         fit=body.fit is not False,
-        correction=body.correction,
-        parameters=body.parameters,
-        relevant=body.relevant,
-        sampled=body.sampled,
-        trusted=body.trusted,
+        **{name: getattr(body, name) for name in _AS_SENT},
         **groups,
         since=held.manifest.bank_order,
     )
@@ -185,10 +185,6 @@ async def _fitted(engine: SearchService, name: str, number: int, deadline: float
                 return True
         await sleep(_LOOK_SECONDS)
     return False
-
-
-async def _waiting(engine: SearchService, name: str) -> BankOrder | None:
-    return await to_thread(read_order, engine.catalog.path / name)
 
 
 async def _describe(engine: SearchService, holder: Collection, waiting: BankOrder | None) -> BankAnswer:

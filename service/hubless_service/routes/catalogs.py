@@ -18,7 +18,6 @@ from hubless.encoders import Endpoint
 from hubless.errors import AliasNotFound, CollectionNotFound, InputError, PreconditionFailed
 from hubless.store.bundle import Manifest
 from hubless.store.names import check_name
-from hubless_service import openapi
 from hubless_service.access.authentication import check_role, of_others
 from hubless_service.access.keys import Access
 from hubless_service.http.answers import (
@@ -31,6 +30,7 @@ from hubless_service.http.answers import (
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import AliasRequest, CreateCollectionRequest, DeleteCollectionRequest
 from hubless_service.http.responses import send
+from hubless_service.openapi import ETAG, UNSERVED
 from hubless_service.routes.route import (
     AdminAccess,
     Call,
@@ -55,7 +55,7 @@ AliasIfMatch = Annotated[str | None, Header(description="The ETag that the alias
 IfNoneMatch = Annotated[str | None, Header(description="* if the alias may not be there yet.")]
 
 
-@collection_routes.at("GET", "/v1/collections", "All collections that are served", CollectionsAnswer, *openapi.UNSERVED)
+@collection_routes.at("GET", "/v1/collections", "All collections that are served", CollectionsAnswer, *UNSERVED)
 async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
     await call.engine.freshness.settle(call.trace)
@@ -75,7 +75,7 @@ async def get_collection(call: Call, held: Held) -> Response:
     "Create an empty collection",
     CollectionAnswer,
     "collection_exists",
-    *openapi.UNSERVED,
+    *UNSERVED,
     also={201: {"model": CollectionAnswer, "description": "It was created."}},
 )
 async def create_collection(
@@ -180,9 +180,7 @@ async def list_aliases(call: Call) -> Response:
     return send({"aliases": [_document(name, alias) for name, alias in found.items()]})
 
 
-@alias_routes.at(
-    "GET", _ALIAS, "What an alias stands for", AliasAnswer, "alias_not_found", "storage", also=openapi.ETAG
-)
+@alias_routes.at("GET", _ALIAS, "What an alias stands for", AliasAnswer, "alias_not_found", "storage", also=ETAG)
 async def get_alias(call: Call, alias: str) -> Response:
     """The answer has the ETag that you need to change the alias."""
     return _alias_answer(alias, await _alias(call, alias))
@@ -197,7 +195,7 @@ async def get_alias(call: Call, alias: str) -> Response:
     "collection_not_found",
     "precondition_required",
     "storage",
-    also=openapi.ETAG,
+    also=ETAG,
 )
 async def put_alias(
     call: Call,

@@ -14,13 +14,13 @@ from starlette.types import Receive, Scope, Send
 
 from hubless import Collection
 from hubless.errors import HublessError, InputError
-from hubless_service import openapi
 from hubless_service.access.authentication import ACCESS, check_role
 from hubless_service.access.keys import EVERYTHING, Access
 from hubless_service.http.bodies import read_body, read_url
 from hubless_service.http.problems import OUT_OF_MEMORY, HttpProblem, from_library, respond
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Json, Subject
+from hubless_service.openapi import BODY, FIELDS, KEY_SCHEMES, READ, route
 from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Role, Settings
 
@@ -112,11 +112,11 @@ AdminAccess = Annotated[Access, Depends(_administrator)]
 
 
 _PROBLEMS: dict[Any, Sequence[str]] = {
-    "body": (*openapi.BODY, *openapi.FIELDS),
-    "url": openapi.FIELDS,
+    "body": (*BODY, *FIELDS),
+    "url": FIELDS,
     "if_match": ("precondition_failed",),
-    **dict.fromkeys((Held, OwnName), openapi.READ),
-    **dict.fromkeys((Writable, Administered, Told), (*openapi.READ, "forbidden")),
+    **dict.fromkeys((Held, OwnName), READ),
+    **dict.fromkeys((Writable, Administered, Told), (*READ, "forbidden")),
     **dict.fromkeys((CreateAccess, AdminAccess), ("forbidden",)),
 }
 """What may be wrong with what an endpoint names, by its name or its type."""
@@ -183,12 +183,12 @@ class Endpoints(APIRouter):
     """The endpoints of a tag."""
 
     def at(self, method: str, path: str, summary: str, answer: Any, *codes: str, **options: Any) -> Callable[[_F], _F]:
-        """Make a function an endpoint, with what `openapi.route` takes; its signature tells of more problems."""
+        """Make a function an endpoint, with what `route` takes; its signature tells of more problems."""
 
         def add(endpoint: _F) -> _F:
             hints = get_type_hints(endpoint, include_extras=True)
             told = [code for each in (*hints, *hints.values()) for code in _PROBLEMS.get(each, ())]
-            made = openapi.route(summary, answer, *told, *codes, **options)
+            made = route(summary, answer, *told, *codes, **options)
             return self.api_route(path, methods=[method], **made)(endpoint)
 
         return add
@@ -199,6 +199,6 @@ def routes_of(tag: str) -> Endpoints:
     return Endpoints(
         route_class=DirectRoute,
         tags=[tag],
-        dependencies=openapi.KEY_SCHEMES,
+        dependencies=KEY_SCHEMES,
         generate_unique_id_function=lambda route: route.name,
     )

@@ -196,13 +196,8 @@ class CatalogFollower:
         That is done `here`, or by a thread of those that open collections.
         """
         slot, version, marks = self._shelf.known(name), None, self._source.marks(name)
-        if (
-            marks
-            and marks == self._marks.get(name)
-            and slot.failure is None
-            and slot.collection
-            and slot.collection.version not in self._unsound
-        ):
+        is_same = marks and marks == self._marks.get(name) and slot.failure is None
+        if is_same and slot.collection and slot.collection.version not in self._unsound:
             return
         told = self._source.answered_of(name).stamp()  # before the version is read
         try:
