@@ -4,7 +4,7 @@ import re
 from functools import cached_property
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveFloat, SecretStr, field_validator, model_validator
@@ -67,7 +67,42 @@ def _meant(host: str) -> str:
     return f"expected an address alone: write {name}" + (f", and --port {port}" if port is not None else "")
 
 
-class Settings(BaseSettings):
+class Limits:
+    """Limits that no variable changes, here as several rooms share them."""
+
+    usual_limit = 10
+    max_limit = 1000
+    max_batch = 1000
+    max_waiting = 2000
+    receive_seconds = 20
+    """For a client to send the head, or the body, or to take 64 KiB of an answer."""
+    keep_alive_seconds = 620
+    """More than proxies keep an idle connection: nginx and AWS do so for 60 s, Google for 600 s."""
+    query_sample_days = 30
+    max_depth = 5000
+    max_write_points = 1000
+    max_added = 50_000
+    max_bank_queries = 50_000
+    max_lists = 10
+    max_batch_hits = 100_000
+    max_batch_numbers = 4_000_000
+    max_batch_filter_values = 50_000
+    max_pixels = 2048
+    max_text = 10_000
+    max_query_bytes = 2 * MIB
+    max_timeout_ms = 60_000
+    max_together = 256
+    openmp_threads = 1
+    max_head_bytes = 64 * KIB
+    max_headers = 100
+    max_pipelined = 16
+    encoder_threads = 4
+    max_connections = 4096
+    max_sampled = min(SIZE, max_bank_queries)
+    """Live queries that a bank may wait for: as many as a query sample keeps, and as a bank may have."""
+
+
+class Settings(BaseSettings, Limits):
     """Everything that can be set, read once at start from the environment variables `HUBLESS_<NAME>`."""
 
     model_config = SettingsConfigDict(
@@ -143,38 +178,6 @@ class Settings(BaseSettings):
     """Least severe message to log; info logs requests."""
     log_format: Literal["text", "json"] = "text"
     """Log lines as text, or as JSON with one object a line."""
-
-    # limits that no variable changes, here as several rooms share them
-    usual_limit: ClassVar = 10
-    max_limit: ClassVar = 1000
-    max_batch: ClassVar = 1000
-    max_waiting: ClassVar = 2000
-    receive_seconds: ClassVar = 20
-    """For a client to send the head, or the body, or to take 64 KiB of an answer."""
-    keep_alive_seconds: ClassVar = 620
-    """More than proxies keep an idle connection: nginx and AWS do so for 60 s, Google for 600 s."""
-    query_sample_days: ClassVar = 30
-    max_depth: ClassVar = 5000
-    max_write_points: ClassVar = 1000
-    max_added: ClassVar = 50_000
-    max_bank_queries: ClassVar = 50_000
-    max_lists: ClassVar = 10
-    max_batch_hits: ClassVar = 100_000
-    max_batch_numbers: ClassVar = 4_000_000
-    max_batch_filter_values: ClassVar = 50_000
-    max_pixels: ClassVar = 2048
-    max_text: ClassVar = 10_000
-    max_query_bytes: ClassVar = 2 * MIB
-    max_timeout_ms: ClassVar = 60_000
-    max_together: ClassVar = 256
-    openmp_threads: ClassVar = 1
-    max_head_bytes: ClassVar = 64 * KIB
-    max_headers: ClassVar = 100
-    max_pipelined: ClassVar = 16
-    encoder_threads: ClassVar = 4
-    max_connections: ClassVar = 4096
-    max_sampled: ClassVar = min(SIZE, max_bank_queries)
-    """Live queries that a bank may wait for: as many as a query sample keeps, and as a bank may have."""
 
     @property
     def drain_seconds(self) -> float:

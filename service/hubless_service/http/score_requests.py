@@ -36,6 +36,7 @@ from hubless_service.http.values import (
     Several,
     Share,
     Subject,
+    check_list,
     numbers_of,
 )
 from hubless_service.settings import Settings
@@ -107,13 +108,12 @@ class PutScoresRequest(ScoresOptions):
     """One of each query; 1,000 with 50 hits each are enough. At most 2,000,000 hits."""
     labelled: LabelledLists | None = None
     """Other lists with the ids of the right items, 20 at least, better 200: they make confidence a probability."""
-    _read: ScoreLists | None = PrivateAttr(None)
-    _fitted: ScoreCorrection | None = PrivateAttr(None)
+    _sent: ScoreLists | ScoreCorrection = PrivateAttr()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        self._read = read_lists(self.lists, distance=bool(self.distance))
-        like = hit_like(self._read.ids[0].as_py())
+        self._sent = read_lists(self.lists, distance=bool(self.distance))
+        like = hit_like(self._sent.ids[0].as_py())
         for number, each in enumerate(self.labelled or ()):
             for name in ("ids", _RELEVANT):
                 plain_ids(each[name], *like, f"labelled[{number}].{name}")
@@ -123,19 +123,18 @@ class PutScoresRequest(ScoresOptions):
 
     def correction(self) -> ScoreCorrection:
         """Return the correction: the one that came, or one that is fitted on the lists, which takes seconds."""
-        if self._fitted is not None:
-            return self._fitted
-        assert self._read is not None  # noqa: S101
-        fitted = ScoreCorrection.of(self._read, distance=bool(self.distance))
+        if isinstance(self._sent, ScoreCorrection):
+            return self._sent
+        fitted = ScoreCorrection.of(self._sent, distance=bool(self.distance))
         if self.labelled:
             fitted = fitted.calibrate(self.labelled, [each[_RELEVANT] for each in self.labelled])
         return fitted
 
     def learns_from(self) -> PutLists | None:
         """Return what it goes on to learn from; None if it does not."""
-        if not self.learn or self._read is None:
+        if not self.learn or isinstance(self._sent, ScoreCorrection):
             return None
-        return PutLists(self._read, bool(self.distance), self.labelled or (), self.trusted or ())
+        return PutLists(self._sent, bool(self.distance), self.labelled or (), self.trusted or ())
 
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
@@ -145,7 +144,7 @@ class PutScoresRequest(ScoresOptions):
         table = read_table(body, kind)
         _check_types(table)
         if KEY not in (table.schema.metadata or {}):
-            made._read = read_lists(table, distance=bool(options.distance), name="body")
+            made._sent = read_lists(table, distance=bool(options.distance), name="body")
             return made
         if options.distance is not None:
             raise InputError(
@@ -153,8 +152,8 @@ class PutScoresRequest(ScoresOptions):
             )
         if options.learn:
             raise InputError("learn", "lists beside it, which go on to count", "a correction")
-        made._fitted = ScoreCorrection.of_table(table, "body")
-        ids = made._fitted.ids
+        made._sent = ScoreCorrection.of_table(table, "body")
+        ids = made._sent.ids
         if len(ids.unique()) < len(ids):
             raise InputError("body.id", "each item once", "some twice")
         return made
@@ -190,8 +189,7 @@ def _check_types(table: pa.Table) -> None:
 
 def _ids(value: Any) -> list[int | str]:
     most = Settings.max_limit
-    if not isinstance(value, list):
-        raise InputError("", "a list of ids", describe(value))
+    check_list(value, "a list of ids")
     if len(value) > most:
         raise InputError("", f"at most {most} ids", len(value))
     if {*map(type, value)} - {str}:
@@ -205,8 +203,7 @@ def _ids(value: Any) -> list[int | str]:
 
 
 def _numbers(value: Any) -> list[float]:
-    if not isinstance(value, list):
-        raise InputError("", "a list of numbers", describe(value))
+    check_list(value, "a list of numbers")
     found = numbers_of(value)
     if not all(map(isfinite, found)):
         place = next(place for place, each in enumerate(found) if not isfinite(each))

@@ -87,8 +87,7 @@ class Several:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         def read(value: Any, items: ValidatorFunctionWrapHandler, info: Info) -> Any:
-            if not isinstance(value, list):
-                raise InputError("", f"a list of {self.noun}", describe(value))
+            check_list(value, f"a list of {self.noun}")
             if not 1 <= len(value) <= self.most:
                 raise InputError("", f"1 to {self.most} {self.noun}", len(value))
             return items(value)
@@ -97,6 +96,12 @@ class Several:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
         return {**handler(schema), "minItems": 1, "maxItems": self.most}
+
+
+def check_list(value: Any, expected: str) -> None:
+    """Raise `InputError` for what is no list."""
+    if not isinstance(value, list):
+        raise InputError("", expected, describe(value))
 
 
 def whole(most: int, least: int = 1) -> Checked:
@@ -199,8 +204,7 @@ def _query_vector(value: Any, info: Info) -> F32:
     prepare = info.context.collection.prepare
     if isinstance(value, str):
         return prepare(vector_of_base64(value), "")
-    if not isinstance(value, list):
-        raise InputError("", "a list of numbers, or a string of base64", describe(value))
+    check_list(value, "a list of numbers, or a string of base64")
     try:
         # one that float32 cannot hold becomes infinite; in a third of the time of np.array
         return prepare(np.frombuffer(_packed(len(value)).pack(*numbers_of(value)), np.float32), "")

@@ -22,7 +22,8 @@ from hubless.store.bank_order import BankOrder, read_order
 from hubless.store.catalog import Catalog
 from hubless.store.clients import CountedQueries
 from hubless.store.query_sample import counted
-from hubless_service.maintaining.work import BUSY, LOCK, MaintenanceTask, Status, Work, flush_here, read_status
+from hubless_service.http.answers import Work
+from hubless_service.maintaining.work import BUSY, LOCK, MaintenanceTask, Status, do_task, read_status
 from hubless_service.settings import Settings
 
 _log = logging.getLogger("hubless.maintenance")
@@ -153,7 +154,7 @@ class Maintainer:
         if living is None:
             return None
         task = MaintenanceTask(self._catalog, name, "merge", self._settings.keep_versions)
-        return flush_here(task, living.current.parts)
+        return do_task(task, living.current.parts)
 
     def counted(self, name: str, order: BankOrder | None) -> CountedQueries | None:
         """Return how many live queries of a collection count for a bank that waits for them; None for another bank."""

@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -168,32 +167,28 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
     return made
 
 
-def do_task(task: MaintenanceTask) -> int:
-    """Do some work, and return the exit code."""
+def _made(task: MaintenanceTask, order: BankOrder | None, written: Parts | None, steps: Steps) -> Manifest | None:
+    if written is not None:
+        return flush(Catalog(task.catalog), written, keep=task.keep)
+    if task.work == "bank":
+        return _fitted(task, order, steps)
+    if task.work == "scores":
+        steps.step("fitting scores")
+        KeptCorrections(task.catalog).learn(task.collection)
+        return None
+    return compact(task.catalog, task.collection, keep=task.keep, progress=steps)
+
+
+def do_task(task: MaintenanceTask, written: Parts | None = None) -> int:
+    """Do some work, write its status, and return the exit code. A bank that is wrong, or overtaken, is given up.
+
+    A merge makes what was `written` to a collection, as it is open, a segment of a new version; without that it trains
+    the index anew if that is due.
+    """
     order = read_order(task.home) if task.work == "bank" else None
-
-    def work(steps: Steps) -> Manifest | None:
-        if task.work == "bank":
-            return _fitted(task, order, steps)
-        if task.work == "scores":
-            steps.step("fitting scores")
-            KeptCorrections(task.catalog).learn(task.collection)
-            return None
-        return compact(task.catalog, task.collection, keep=task.keep, progress=steps)
-
-    return _reported(task, work, order)
-
-
-def flush_here(task: MaintenanceTask, written: Parts) -> int:
-    """Make what was written to a collection, as it is open, a segment of a new version. Return the exit code."""
-    return _reported(task, lambda _: flush(Catalog(task.catalog), written, keep=task.keep))
-
-
-def _reported(task: MaintenanceTask, work: Callable[[Steps], Manifest | None], order: BankOrder | None = None) -> int:
-    """Do some work, write its status, and return the exit code. A bank that is wrong, or overtaken, is given up."""
     reporter = _Reporter(task, order.number if order else 0)
     try:
-        reporter.end(work(reporter))
+        reporter.end(_made(task, order, written, reporter))
     except JobRunning:
         return BUSY
     except Exception as error:

@@ -3,6 +3,7 @@
 import logging
 import threading
 from asyncio import to_thread
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -154,15 +155,11 @@ def _changed(before: Manifest, after: Manifest) -> list[ChangedField]:
     ]
 
 
-def _flat(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """The fields of a document with the names of those in which they stand."""
-    found = []
+def _flat(document: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the fields of a document with the names of those in which they stand."""
     for name, value in document.items():
-        full = f"{prefix}{name}"
-        if full in _LEFT_OUT:
-            continue
-        found += _flat(value, f"{full}.") if isinstance(value, dict) else [(full, value)]
-    return found
+        if (full := f"{prefix}{name}") not in _LEFT_OUT:
+            yield from _flat(value, f"{full}.") if isinstance(value, dict) else [(full, value)]
 
 
 def _only(held: Collection, other: Collection) -> IdChanges:

@@ -292,26 +292,19 @@ class CatalogFollower:
         collections.sort(key=lambda each: sum(file.size for file in each.manifest.files.values()), reverse=True)
         while collections and not self._stopping:
             collection = collections.pop()
+            name, version = collection.name, collection.version
             try:
-                collection.parts.check_hashes()
-            except BundleError as error:
-                if self._is_current(collection):
-                    self._unsound[collection.version] = error
-                    self._wanted.set()
+                try:
+                    collection.parts.check_hashes()
+                    _log.info('collection "%s": the files are as they were written', name)
+                except BundleError as error:
+                    # its files ought to be there, unless it was deleted
+                    if self._source.current(name) == version and version in self._source.version_ids(name):
+                        self._unsound[version] = error
+                        self._wanted.set()
             except Exception as error:
-                # what the disk refuses to read now says nothing about what is read already
-                _log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
-            else:
-                _log.info('collection "%s": the files are as they were written', collection.name)
-
-    def _is_current(self, collection: Collection) -> bool:
-        """Return whether its files ought to be there: not if it was deleted, or the catalog is out of reach."""
-        name, version = collection.name, collection.version
-        try:
-            return self._source.current(name) == version and version in self._source.version_ids(name)
-        except HublessError as error:
-            _log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
-            return False
+                # what the disk, or the catalog, refuses to read now says nothing about what is read already
+                _log.warning('collection "%s": hashes could not be compared: %s', name, error)
 
 
 def _engine_error(collection: Collection) -> EngineError | None:
