@@ -29,6 +29,7 @@ def test_line_of_a_request_as_json_has_its_fields_and_nothing_that_was_asked(ser
     with serve({"words": words}) as (client, _), caplog.at_level("INFO", "hubless.requests"):
         headers = {"authorization": "Bearer hidden", "x-request-id": "mine"}
         client.post(QUERY, json={"vector": [0.1234567] * DIM, "with": ["payload"]}, headers=headers)
+        client.get("/metrics")  # which waits for the lines before it
         text = JsonFormatter().format(requests(caplog)[-1])
     line = json.loads(text)
     assert {name: line[name] for name in ("level", "logger", "method", "path", "status", "request_id", "code")} == {
@@ -61,7 +62,9 @@ class FollowedByAnother(float):
 
 
 async def ended(trace):
-    Observer(Metrics()).end({"method": "POST", "raw_path": b"/", "headers": []}, "/", 499, trace)
+    metrics = Metrics()
+    Observer(metrics).end({"method": "POST", "raw_path": b"/"}, 499, trace)
+    metrics.catch_up()
 
 
 def test_stage_that_ends_while_its_request_is_logged_spoils_nothing(caplog):

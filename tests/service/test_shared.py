@@ -22,6 +22,7 @@ def count(given, slot, waiting):
     metrics.queue = lambda: waiting
     for _ in range(MANY):
         metrics.observe("/a", "GET", 200, 0.001, Trace("id"))
+    metrics.show_waiting()
     given.loaded[slot] = 1
     signal.pause()
 

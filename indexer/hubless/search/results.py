@@ -60,7 +60,7 @@ class Hit:
     share: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Results:
     """The hits of m queries, best first, k = min(limit, n) for each. `results[i]` is a list of hits.
 

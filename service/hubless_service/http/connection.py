@@ -16,7 +16,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from hubless_service.http.exchange import Exchange
 from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.request_heads import malformed, problem_of, refusal_of, too_large
-from hubless_service.http.trace import SCOPE_KEY, Headers
+from hubless_service.http.trace import SCOPE_KEY, Headers, heads_of
 from hubless_service.http.watch import Watch
 from hubless_service.settings import Settings
 
@@ -203,13 +203,15 @@ class Connection(asyncio.Protocol):
                 raise malformed("method: CONNECT is for proxies")
             return
         version = parser.get_http_version()
-        if problem := problem_of(version, self._url, self._headers, self.settings):
+        heads = heads_of(self._headers)
+        if problem := problem_of(version, self._url, self._headers, heads, self.settings):
             raise problem
         parts = parse_url(self._url)
         method = parser.get_method().decode("ascii")
-        exchange = self._come(version, method, parts.path, parts.query or b"", parser.should_keep_alive())
+        lasts = parser.should_keep_alive() and version != "1.0"
+        exchange = self._come(version, method, parts.path, parts.query or b"", heads, keep_alive=lasts)
         # whether a proxy is believed costs more to find out than the app's other layers
-        app = self._unproxied if FORWARDED.isdisjoint(exchange.heads) else self._app
+        app = self._unproxied if FORWARDED.isdisjoint(heads) else self._app
         if self._running is None:
             self._start(exchange, app)
         else:
@@ -274,7 +276,9 @@ class Connection(asyncio.Protocol):
             few = malformed("The body comes in chunks that are too small, or with too long extensions or trailers.")
             self._refuse(few if self._in_body else too_large(self.settings))
 
-    def _come(self, version: str, method: str, path: bytes, query: bytes, keep_alive: bool) -> Exchange:
+    def _come(
+        self, version: str, method: str, path: bytes, query: bytes, heads: dict[bytes, bytes], *, keep_alive: bool
+    ) -> Exchange:
         """Return the request whose head has come."""
         text = path.decode("ascii")
         scope: Scope = {
@@ -289,7 +293,7 @@ class Connection(asyncio.Protocol):
             # this machine is trusted by default, and whoever is on it could say any address
             PEER: None if self._named_proxies else self.client,
         }
-        exchange = Exchange(self, scope, keep_alive=keep_alive and version != "1.0")
+        exchange = Exchange(self, scope, heads, keep_alive=keep_alive)
         scope[SCOPE_KEY] = self._coming = exchange
         return exchange
 
@@ -320,7 +324,7 @@ class Connection(asyncio.Protocol):
         # the app answers it as a request, so that it is logged and counted
         self._headers = []
         path = clip(url.partition(b"?")[0].decode("latin-1")).encode() or b"-"
-        refusal = self._come("1.1", self._parser.get_method().decode() if url else "-", b"", b"", keep_alive=False)
+        refusal = self._come("1.1", self._parser.get_method().decode() if url else "-", b"", b"", {}, keep_alive=False)
         refusal.scope["raw_path"] = path
         refusal.refusal = problem
         if self._running:

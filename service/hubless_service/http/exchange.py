@@ -51,8 +51,8 @@ class Exchange(Trace):
         "refusal",
     )
 
-    def __init__(self, connection: Line, scope: Scope, *, keep_alive: bool) -> None:
-        super().__init__(scope)
+    def __init__(self, connection: Line, scope: Scope, heads: dict[bytes, bytes], *, keep_alive: bool) -> None:
+        super().__init__("", scope, heads)
         self._connection = connection
         self.keep_alive = keep_alive
         self.refusal: HttpProblem | None = None  # the answer to what is no request
@@ -62,7 +62,7 @@ class Exchange(Trace):
         self._waiting_bytes = 0
         self._told_all = False
         self._waiter: asyncio.Future[None] | None = None
-        self._sends_continue = self.heads.get(b"expect", b"").lower() == b"100-continue"
+        self._sends_continue = b"expect" in heads and heads[b"expect"].lower() == b"100-continue"
 
     @property
     def alone(self) -> bool:  # type: ignore[override]

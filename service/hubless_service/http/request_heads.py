@@ -1,6 +1,7 @@
 """Heads of requests, and why one is refused."""
 
 import re
+from itertools import chain
 from urllib.parse import unquote_to_bytes
 
 from httptools import HttpParserCallbackError, HttpParserError, HttpParserInvalidURLError
@@ -25,17 +26,16 @@ def too_large(settings: Settings) -> HttpProblem:
     return HttpProblem("head_too_large", detail)
 
 
-def problem_of(version: str, url: bytes, headers: Headers, settings: Settings) -> HttpProblem | None:
-    """Return what is wrong with a head that the parser takes, or None."""
-    size = len(url)
-    hosts = list[bytes]()
-    codings = list[bytes]()
-    for name, value in headers:
-        size += len(name) + len(value) + _LINE_BYTES
-        if name == b"host":
-            hosts.append(value)
-        elif name == b"transfer-encoding":
-            codings.append(value.lower())
+def problem_of(
+    version: str, url: bytes, headers: Headers, heads: dict[bytes, bytes], settings: Settings
+) -> HttpProblem | None:
+    """Return what is wrong with a head that the parser takes, or None. `heads` has each name once."""
+    size = len(url) + sum(map(len, chain.from_iterable(headers)), _LINE_BYTES * len(headers))
+    single = len(heads) == len(headers)
+    hosts, codings = (
+        ([heads[known]] if known in heads else []) if single else [value for name, value in headers if name == known]
+        for known in (b"host", b"transfer-encoding")
+    )
     if size > settings.max_head_bytes or len(headers) > settings.max_headers:
         return too_large(settings)
     detail = _fault(version, url, hosts, codings)
@@ -50,7 +50,7 @@ def _fault(version: str, url: bytes, hosts: list[bytes], codings: list[bytes]) -
         return f"host: expected one header, got {len(hosts)}"
     if hosts and not _HOST.fullmatch(hosts[0]):
         return "host: expected a name or an address, and perhaps a port"
-    if codings and (codings != [b"chunked"] or version == "1.0"):
+    if codings and ([coding.lower() for coding in codings] != [b"chunked"] or version == "1.0"):
         return "transfer-encoding: expected chunked, in HTTP/1.1"
     try:  # the parser takes no other characters than those of ASCII
         unquote_to_bytes(url.partition(b"?")[0]).decode() if b"%" in url else None

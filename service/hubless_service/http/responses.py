@@ -20,6 +20,7 @@ from hubless_service.http.requests import JSON
 from hubless_service.http.trace import Trace
 from hubless_service.http.values import Extras
 
+_JSON_TYPE = (b"content-type", JSON.encode())
 _VALUES = 10  # of a hit, and of a payload, as a rule
 
 
@@ -128,6 +129,16 @@ def _add(written: Sequence[TargetExtras], beside: SentBeside) -> None:
                 written[row]["vector"] = None
 
 
+class JsonAnswer(Response):
+    """Bytes of JSON with status 200; Starlette would look through headers that there are not."""
+
+    def __init__(self, body: bytes) -> None:
+        self.status_code = 200
+        self.body = body
+        self.background = None
+        self.raw_headers = [(b"content-length", b"%d" % len(body)), _JSON_TYPE]
+
+
 def send(document: Mapping[str, Any], headers: Mapping[str, str] | None = None, status: int = 200) -> Response:
     """Send a document. Payload may hold whatever Arrow does."""
     return Response(encode(document), status, headers, JSON)
@@ -138,8 +149,8 @@ async def send_heavy(weight: int, make: Callable[[], Mapping[str, Any]], trace: 
     started = perf_counter()
     try:
         if weight <= heavy.LIGHT:
-            return Response(encode(make()), media_type=JSON)
-        return Response(await heavy.run(weight, lambda: _in_parts(make())), media_type=JSON)
+            return JsonAnswer(encode(make()))
+        return JsonAnswer(await heavy.run(weight, lambda: _in_parts(make())))
     finally:
         if trace:
             trace.add("serialise", perf_counter() - started)

@@ -14,6 +14,11 @@ SCOPE_KEY = "hubless.trace"
 STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", "serialise")
 
 
+def heads_of(headers: Headers) -> dict[bytes, bytes]:
+    """Return headers by their names: of several the first."""
+    return dict(reversed(headers))
+
+
 class Trace:
     """Filled while a request is answered; then the observer reads it. Our own server's is an `Exchange`."""
 
@@ -33,14 +38,19 @@ class Trace:
     disconnected = alone = False
     """True if the client hung up; if this process is known to answer no other request now."""
 
-    def __init__(self, scope: Scope, receive: Receive | None = None) -> None:
+    def __init__(
+        self,
+        request_id: str = "",
+        scope: Scope | None = None,
+        heads: dict[bytes, bytes] | None = None,
+        receive: Receive | None = None,
+    ) -> None:
         self.started = perf_counter()
-        self.scope = scope
-        self.heads: dict[bytes, bytes] = dict(reversed(scope["headers"]))
-        """Headers by their names; of several the first, and all of them stand in the scope."""
+        self.scope: Scope = scope or {}
+        self.heads = heads or {}
         self._receive = receive
         self.late = 0.0  # seconds that it waited for requests before it
-        self.request_id = ""
+        self.request_id = request_id
         self.seconds: dict[str, float] = {}
         self.intervals: list[tuple[str, float, float]] | None = None
         self.code: str | None = None

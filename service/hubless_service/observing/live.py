@@ -71,7 +71,7 @@ class LiveVersion:
         kept = [(query, hits) for query, hits in answered if _CHOSEN.isdisjoint(query.options)]
         if not kept:
             return
-        found = [hits.results.rows[hits.line, : min(K_OCCURRENCE, query.options["limit"])] for query, hits in kept]
+        found = [results.rows[line, : min(K_OCCURRENCE, query.options["limit"])] for query, (results, line, *_) in kept]
         rows = _rows_of_origin(collection, np.concatenate(found))
         ends = list(accumulate(map(len, found), initial=0))
         for (query, (results, line, *_)), start, end in zip(kept, ends, ends[1:], strict=False):

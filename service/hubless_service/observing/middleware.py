@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("hubless.requests")
 
-_HEADERS = {
-    b"x-content-type-options": b"nosniff",
-    b"x-frame-options": b"DENY",
-    b"referrer-policy": b"no-referrer",
-    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
-    b"cache-control": b"no-store",
-}
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cache-control", b"no-store"),
+]
+_NAMES = frozenset(dict(_HEADERS))
 """An answer is not a page: a browser runs nothing in it, loads nothing for it, and does not keep it."""
 # pages say themselves what they load, and may be kept
 _NOT_OF_PAGES = (b"content-security-policy", b"cache-control")
@@ -71,12 +72,11 @@ class Observer:
         # a copy, as a search that is too late still adds to them
         stages = [*trace.seconds.items(), ("total", perf_counter() - trace.started)]
         timing = ", ".join([f"{name};dur={1e3 * seconds:.3f}" for name, seconds in stages])  # milliseconds
-        ours = {**_HEADERS, b"x-request-id": trace.request_id.encode(), b"server-timing": timing.encode()}
-        for name, _ in given:  # such as how long a picture may be kept
-            ours.pop(name, None)
-        for name in _NOT_OF_PAGES if path.startswith(_PAGES) else ():
-            ours.pop(name, None)
-        return [*given, *ours.items()]
+        known = {name for name, _ in given}  # such as how long a picture may be kept
+        if path.startswith(_PAGES):
+            known.update(_NOT_OF_PAGES)
+        ours = _HEADERS if known.isdisjoint(_NAMES) else [each for each in _HEADERS if each[0] not in known]
+        return [*given, *ours, (b"x-request-id", trace.request_id.encode()), (b"server-timing", timing.encode())]
 
     def failed(self, error: BaseException, trace: Trace) -> Response | None:
         """Return the answer to what nobody foresaw; None if the client is gone."""

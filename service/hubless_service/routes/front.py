@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 from hubless_service.access.authentication import KeyCheck
 from hubless_service.http.exchange import Exchange
 from hubless_service.http.problems import respond
-from hubless_service.http.trace import SCOPE_KEY, Headers, Trace
+from hubless_service.http.trace import SCOPE_KEY, Headers, Trace, heads_of
 from hubless_service.observing.middleware import CLIENT_CLOSED, Observer
 from hubless_service.routes.route import AppState, Call, DirectRoute
 
@@ -47,7 +47,7 @@ class Front:
             return
         trace: Trace | None = scope.get(SCOPE_KEY)
         if trace is None:  # of another server
-            scope[SCOPE_KEY] = trace = Trace(scope, receive)
+            scope[SCOPE_KEY] = trace = Trace("", scope, heads_of(scope["headers"]), receive)
         self.observer.begin(trace)
         try:
             status, headers, body = await self._answer(scope, receive, trace)
