@@ -74,7 +74,8 @@ class CatalogFollower:
         """Begin to open all collections; returns at once."""
         start_all(self._openers, OPENED_TOGETHER)
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
-        threading.Thread(target=self._run, args=[on_loaded], name="follow", daemon=True).start()
+        self._thread = threading.Thread(target=self._run, args=[on_loaded], name="follow", daemon=True)
+        self._thread.start()
 
     def stop(self) -> None:
         """Open nothing more, and look no more."""
