@@ -25,7 +25,7 @@ from hubless.errors import how_to_install
 from hubless.kernels.pools import start_all
 from hubless_service import openapi
 from hubless_service.access.attempts import Attempts
-from hubless_service.access.authentication import METRICS, PUBLIC, Authenticate, KeyCheck
+from hubless_service.access.authentication import METRICS, PUBLIC, KeyCheck
 from hubless_service.access.keys import Keys
 from hubless_service.gauges import ServedGauges
 from hubless_service.http import heavy, problems
@@ -189,20 +189,19 @@ def create_app(
     metrics.queue = engine.waiting
     observer = Observer(metrics, tracing)
     check = None
-    # around the routes; the last one added is the outermost
     if keys.wanted:
         attempts = Attempts(settings.max_wrong_keys)
         check = KeyCheck(keys, attempts, metrics.failed_keys, PUBLIC | {METRICS} if settings.metrics_public else PUBLIC)
-        app.add_middleware(Authenticate, check=check)
+    cors = None
     if settings.origins:
-        app.add_middleware(
+        cors = partial(
             CORSMiddleware,
             allow_origins=settings.origins,
             allow_methods="*",
             allow_headers=CORS_HEADERS,
             expose_headers=CORS_EXPOSED,
         )
-    app.front = Front(app.through_layers, state, observer, check, bool(settings.origins), app.routes)
+    app.front = Front(app.through_layers, state, observer, check, cors, app.routes)
     return app
 
 

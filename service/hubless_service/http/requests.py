@@ -483,12 +483,9 @@ class PutBankRequest(BankOptions):
         elif self.relevant is not None or self.groups is not None or (self.sampled and self._grows):
             expected = "no relevant and no groups; with sampled no append and no fit: false"
             raise InputError(given[0], expected, "one of them")
-        self._check_correction()
-        return self
-
-    def _check_correction(self) -> None:
         if self.correction is not None or self.parameters is not None:
             make_correction(self.correction or "auto", self.parameters)
+        return self
 
     @property
     def _grows(self) -> bool:
@@ -525,18 +522,14 @@ class PutBankRequest(BankOptions):
                 raise InputError("body", expected, names_of(table.column_names))
             rows = vectors_of(table, subject.collection)[0]
             if _RELEVANT in table.column_names:
-                labels = _labels(table[_RELEVANT], subject)
+                try:
+                    labels = label_ids(table[_RELEVANT].to_pylist(), subject.collection)
+                except InputError as error:
+                    raise error.about(f"{_RELEVANT}{error.parameter}") from error
             if _GROUPS in table.column_names:
                 groups = group_names(table, _GROUPS, "body").tolist()
         made = cls.model_construct(**_given(options), vectors=[rows], relevant=labels, groups=groups)
         return made.checked(subject)
-
-
-def _labels(column: pa.ChunkedArray, subject: Subject) -> list[list[int | str] | None]:
-    try:
-        return label_ids(column.to_pylist(), subject.collection)
-    except InputError as error:
-        raise error.about(f"{_RELEVANT}{error.parameter}") from error
 
 
 class CreateCollectionRequest(RequestModel):

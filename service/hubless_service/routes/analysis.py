@@ -163,7 +163,7 @@ def _ranking(version: Collection, found: NDArray[np.int64], counts: I64, limit: 
 def _findings(version: Collection, text: str) -> FindingsAnswer:
     wanted = version.parts.ids.parse(text)
     row = version.row(wanted)
-    finds = _known_finds(version)
+    finds = _finds(version)
     raw, corrected = ([], []) if finds is None else (_of_row(version, finds, ranking, row) for ranking in finds)
     return {
         "id": wanted,
@@ -220,6 +220,7 @@ class Counts(NamedTuple):
     stored: bool
 
 
+@OnceAVersion
 def _finds(version: Collection) -> I64 | None:
     """Return the first ten (2, s, k) of each query of the bank sample, raw and at full strength; None without one."""
     sample = version.parts.bank_sample
@@ -239,11 +240,10 @@ def _counts(version: Collection) -> Counts | None:
     measured = version.manifest.measured
     if stored is not None and measured is not None:
         return Counts(stored, measured.queries, stored=True)
-    if (finds := _known_finds(version)) is None:
+    if (finds := _finds(version)) is None:
         return None
     return Counts(np.stack([k_occurrence(rows, version.count) for rows in finds]), finds.shape[1], stored=False)
 
 
 # what takes a while is computed once a version, in a search thread
-_known_finds = OnceAVersion(_finds)
 _known_projection = OnceAVersion(lambda version: projection(version.parts) or _NOWHERE)

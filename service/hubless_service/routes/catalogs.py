@@ -18,7 +18,7 @@ from hubless.encoders import Endpoint
 from hubless.errors import AliasNotFound, CollectionNotFound, InputError, PreconditionFailed
 from hubless.store.bundle import Manifest
 from hubless.store.names import check_name
-from hubless_service.access.authentication import check_role, of_others
+from hubless_service.access.authentication import of_others
 from hubless_service.access.keys import Access
 from hubless_service.http.answers import (
     AliasAnswer,
@@ -240,7 +240,7 @@ async def delete_alias(call: Call, alias: str, if_match: AliasIfMatch = None) ->
 
     async def expected() -> int:
         found = await _alias(call, alias)
-        check_role(call.trace, call.settings, "admin")
+        call.check_role("admin")
         return _expected(found, if_match)
 
     removed = await _changed(expected, partial(call.engine.catalog.remove_alias, alias))

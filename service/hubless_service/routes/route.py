@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from hubless import Collection
 from hubless.errors import HublessError, InputError
-from hubless_service.access.authentication import ACCESS, check_role
+from hubless_service.access.authentication import ACCESS, host_of, of_others
 from hubless_service.access.keys import EVERYTHING, Access
 from hubless_service.http.bodies import read_body, read_url
 from hubless_service.http.problems import OUT_OF_MEMORY, HttpProblem, from_library, respond
@@ -22,7 +22,7 @@ from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Json, Subject
 from hubless_service.openapi import BODY, FIELDS, KEY_SCHEMES, READ, route
 from hubless_service.searching.search_service import SearchService
-from hubless_service.settings import Role, Settings
+from hubless_service.settings import ROLES, Role, Settings, is_loopback
 
 _log = logging.getLogger("hubless.requests")
 
@@ -54,6 +54,28 @@ class Call(Request):
         """When the time of a request that names none is over, on the clock of `perf_counter`."""
         return self.trace.started + self.settings.default_timeout_ms / 1000
 
+    def check_role(self, role: Role, name: str | None = None) -> Access:
+        """Raise `forbidden` unless the request may write, or administer; return what it may do.
+
+        A key that is limited makes things of a `name` only if the name is in its list, whether or not another has it.
+
+        Without keys it may if it comes from no browser, or from a page of this machine or of an origin that is allowed
+        by name: otherwise any page that somebody opens here could change what is served.
+        """
+        if not self.access.has(role):
+            needed = " or ".join(ROLES[ROLES.index(role) :])
+            raise HttpProblem("forbidden", f"This needs a key of role {needed}.")
+        if address := self.settings.address:
+            detail = f"The catalog is at {address}. Change it by hubless build, reindex or rollback, and not over HTTP."
+            raise HttpProblem("forbidden", detail)
+        origin = self.trace.heads.get(b"origin", b"").decode("latin-1")
+        named = ACCESS in self.scope or origin in self.settings.origins
+        if origin and not named and not is_loopback(host_of(origin)):
+            raise HttpProblem("forbidden", "Without API keys a page of another origin may not do this.")
+        if name is not None and not self.access.sees(name):
+            raise of_others()
+        return self.access
+
 
 async def readable_collection(call: Call, collection: str) -> Collection:
     """Return the collection with every write that was answered before, whichever worker answered it."""
@@ -64,7 +86,7 @@ async def readable_collection(call: Call, collection: str) -> Collection:
 async def _writable(call: Call, collection: str) -> Collection:
     _, slot = await call.engine.freshness.find(call.trace, call.access, collection)
     held = slot.opened
-    check_role(call.trace, call.settings, "write")
+    call.check_role("write")
     if not held.parts.is_folded:
         expected = (
             "one whose correction is an offset for each target; PUT its bank with correction auto, or build it again"
@@ -77,18 +99,18 @@ async def _writable(call: Call, collection: str) -> Collection:
 def _needing(role: Role) -> Callable[..., Awaitable[Collection]]:
     async def found(call: Call, collection: str) -> Collection:
         held = await readable_collection(call, collection)
-        check_role(call.trace, call.settings, role)
+        call.check_role(role)
         return held
 
     return found
 
 
 async def _creator(call: Call, collection: str) -> Access:
-    return check_role(call.trace, call.settings, "write", collection)
+    return call.check_role("write", collection)
 
 
 async def _administrator(call: Call) -> Access:
-    return check_role(call.trace, call.settings, "admin", call.path_params.get("name"))
+    return call.check_role("admin", call.path_params.get("name"))
 
 
 async def _own_name(call: Call, collection: str) -> str:

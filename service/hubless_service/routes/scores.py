@@ -11,7 +11,6 @@ from hubless.errors import ScoresNotFound
 from hubless.search.kept_scores.kept_corrections import KeptCorrections
 from hubless.store.names import check_name
 from hubless_service import openapi
-from hubless_service.access.authentication import check_role
 from hubless_service.http.answers import CountedAnswer, WorkAnswer
 from hubless_service.http.responses import send
 from hubless_service.http.score_answers import AllScoresAnswer, DeletedScoresAnswer, ScoresAnswer
@@ -91,7 +90,7 @@ async def put_scores(call: Call, name: str, access: AdminAccess, body: PutScores
 async def delete_scores(call: Call, name: str) -> Response:
     """Lists that name it are refused from the answer on, by all workers."""
     _check_seen(call, name)
-    check_role(call.trace, call.settings, "admin")
+    call.check_role("admin")
     await to_thread(call.engine.scores.delete, name)
     _log.info('scores "%s" were deleted, id=%s', name, call.trace.request_id)
     return send({"name": name, "deleted": True})
