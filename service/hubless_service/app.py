@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
+from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.routing import Route
@@ -24,7 +25,7 @@ from hubless.errors import how_to_install
 from hubless.kernels.pools import start_all
 from hubless_service import openapi
 from hubless_service.access.attempts import Attempts
-from hubless_service.access.authentication import METRICS, PUBLIC, Authenticate, KeyCheck
+from hubless_service.access.authentication import METRICS, PUBLIC, KeyCheck
 from hubless_service.access.keys import Keys
 from hubless_service.gauges import ServedGauges
 from hubless_service.http import heavy, problems
@@ -37,7 +38,6 @@ from hubless_service.routes import (
     catalogs,
     clicked,
     health,
-    page_routes,
     points,
     reranking,
     scores,
@@ -46,6 +46,7 @@ from hubless_service.routes import (
     versions,
 )
 from hubless_service.routes.front import Front
+from hubless_service.routes.page_routes import PAGES
 from hubless_service.routes.route import AppState
 from hubless_service.searching.collection_sources import CatalogSource, RemoteSource
 from hubless_service.searching.search_service import SearchService
@@ -179,31 +180,28 @@ def create_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
         lifespan=lifespan,
+        exception_handlers={HTTPException: problems.on_http_exception},
         # not included as routers, in which FastAPI looks for the route twice
-        routes=[route for router in ROUTERS for route in router.routes],
+        routes=[*(route for router in ROUTERS for route in router.routes), *PAGES],
     )
     app.state.hubless = state = AppState(settings, engine)
-    page_routes.install_docs(app)
-    page_routes.install_console(app)
-    problems.install(app)
     metrics.live.register(ServedGauges(engine))
     metrics.queue = engine.waiting
     observer = Observer(metrics, tracing)
     check = None
-    # around the routes; the last one added is the outermost
     if keys.wanted:
         attempts = Attempts(settings.max_wrong_keys)
         check = KeyCheck(keys, attempts, metrics.failed_keys, PUBLIC | {METRICS} if settings.metrics_public else PUBLIC)
-        app.add_middleware(Authenticate, check=check)
+    cors = None
     if settings.origins:
-        app.add_middleware(
+        cors = partial(
             CORSMiddleware,
             allow_origins=settings.origins,
             allow_methods="*",
             allow_headers=CORS_HEADERS,
             expose_headers=CORS_EXPOSED,
         )
-    app.front = Front(app.through_layers, state, observer, check, bool(settings.origins), app.routes)
+    app.front = Front(app.through_layers, state, observer, check, cors, app.routes)
     return app
 
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TypeAlias
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -47,7 +46,7 @@ GAUGES: dict[tuple[str, ...], dict[str, str]] = {
     },
 }
 """By labels the name and the meaning of each."""
-Sample: TypeAlias = tuple[str, float | None, *tuple[str, ...]]
+Sample = tuple[str, float | None, *tuple[str, ...]]
 """A gauge, its value or None for no series, and the values of its labels."""
 
 

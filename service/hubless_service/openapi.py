@@ -6,7 +6,7 @@ from fastapi import Depends, Query, Security
 from fastapi.security import APIKeyHeader, HTTPBearer
 from pydantic import TypeAdapter
 
-from hubless_service.http import answers, problems, score_answers
+from hubless_service.http import answers, problems
 from hubless_service.http.arrow import ARROW, ARROW_FILE
 from hubless_service.http.requests import BINARY, JSON, RequestModel
 from hubless_service.http.values import FILTERS, REFERENCE, Json
@@ -80,9 +80,8 @@ def complete(document: Json) -> Json:
     """Add the components that FastAPI does not see."""
     schemas = document["components"]["schemas"]
     schemas |= {**FILTERS, "ProblemAnswer": TypeAdapter(answers.ProblemAnswer).json_schema()}
-    for name, texts in {**answers.meanings(answers), **answers.meanings(score_answers)}.items():
-        for member, text in texts.items() if name in schemas else ():
-            schemas[name]["properties"][member]["description"] = text
+    for name, base in (("QueryAnswer", "QueryHits"), ("PointAnswer", "StoredTarget")):
+        schemas[name]["properties"] |= schemas[base]["properties"]  # texts of a base, which pydantic does not look at
     for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own, which are never sent
         del schemas[name]
     for name, schema in schemas.items():

@@ -4,10 +4,10 @@ import re
 from functools import cached_property
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, Field, NonNegativeInt, PositiveFloat, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from hubless.errors import InputError
@@ -46,7 +46,63 @@ def is_loopback(host: str | None) -> bool:
         return False
 
 
-class Settings(BaseSettings):
+def check_host(host: str) -> str:
+    """Return an address or a name to listen on. Raise `ValueError` for anything else, which says what to write."""
+    try:
+        ip_address(host)
+    except ValueError:
+        if not _HOST_NAME.fullmatch(host):
+            raise ValueError(_meant(host)) from None
+    return host
+
+
+def _meant(host: str) -> str:
+    """Return what to write in place of what is no host: of a URL, or of an address with a port, its parts."""
+    expected = "expected an address such as 127.0.0.1 or ::1, without scheme and port; 0.0.0.0 is all addresses"
+    try:
+        parts = urlsplit(host if "//" in host else f"//{host}")
+        name, port = check_host(parts.hostname or ""), parts.port
+    except (ValueError, RecursionError):
+        return expected
+    return f"expected an address alone: write {name}" + (f", and --port {port}" if port is not None else "")
+
+
+class Limits:
+    """Limits that no variable changes, here as several rooms share them."""
+
+    usual_limit = 10
+    max_limit = 1000
+    max_batch = 1000
+    max_waiting = 2000
+    receive_seconds = 20
+    """For a client to send the head, or the body, or to take 64 KiB of an answer."""
+    keep_alive_seconds = 620
+    """More than proxies keep an idle connection: nginx and AWS do so for 60 s, Google for 600 s."""
+    query_sample_days = 30
+    max_depth = 5000
+    max_write_points = 1000
+    max_added = 50_000
+    max_bank_queries = 50_000
+    max_lists = 10
+    max_batch_hits = 100_000
+    max_batch_numbers = 4_000_000
+    max_batch_filter_values = 50_000
+    max_pixels = 2048
+    max_text = 10_000
+    max_query_bytes = 2 * MIB
+    max_timeout_ms = 60_000
+    max_together = 256
+    openmp_threads = 1
+    max_head_bytes = 64 * KIB
+    max_headers = 100
+    max_pipelined = 16
+    encoder_threads = 4
+    max_connections = 4096
+    max_sampled = min(SIZE, max_bank_queries)
+    """Live queries that a bank may wait for: as many as a query sample keeps, and as a bank may have."""
+
+
+class Settings(BaseSettings, Limits):
     """Everything that can be set, read once at start from the environment variables `HUBLESS_<NAME>`."""
 
     model_config = SettingsConfigDict(
@@ -61,7 +117,7 @@ class Settings(BaseSettings):
     """Folder with the collections to serve, or an address such as s3://bucket/catalog."""
     cache: Path | None = None
     """Folder for copies of a catalog in object storage; by default ~/.cache/hubless."""
-    host: str = "127.0.0.1"
+    host: Annotated[str, AfterValidator(check_host)] = "127.0.0.1"
     """Address to listen on; 0.0.0.0 is all addresses."""
     port: int = Field(default=8000, ge=0, le=65535)
     """Port to listen on; 0 takes a free one."""
@@ -85,11 +141,10 @@ class Settings(BaseSettings):
     """Answer /metrics without a key."""
     cors_origins: str | None = None
     """Origins whose pages may ask from a browser; * is all."""
-    poll_seconds: float = Field(default=5, gt=0)
+    poll_seconds: PositiveFloat = 5
     """Seconds between two looks at the catalog."""
-    merge_at: int = Field(
+    merge_at: NonNegativeInt = Field(
         default=10_000,
-        ge=0,
         description="Added targets, gone targets or writes from which on the service merges a collection by itself, "
         "if they are 2 % of it; 0 leaves it to you.",
     )
@@ -99,7 +154,7 @@ class Settings(BaseSettings):
     """Largest request body, in bytes."""
     default_timeout_ms: int = Field(default=10_000, ge=1, le=60_000)
     """Milliseconds to answer a request that gives no timeout_ms."""
-    workers: int = Field(default=0, ge=0)
+    workers: NonNegativeInt = 0
     """Processes that serve the port; 0 is one a processor, as far as memory allows."""
     search_threads: int = Field(default_factory=own_cores, ge=1)
     """Searches that run at the same time."""
@@ -114,9 +169,8 @@ class Settings(BaseSettings):
     """Keep the last 2,048 queries of a collection in memory, for live hubness and drift."""
     query_sample: Path | None = None
     """Folder for a sample of the queries that people ask; without it none are kept."""
-    grace_seconds: int = Field(
+    grace_seconds: NonNegativeInt = Field(
         default=20,
-        ge=0,
         description="Seconds to stop after SIGTERM: in the first tenth of them requests are taken, while /readyz says "
         "503; then those that have begun are finished.",
     )
@@ -124,38 +178,6 @@ class Settings(BaseSettings):
     """Least severe message to log; info logs requests."""
     log_format: Literal["text", "json"] = "text"
     """Log lines as text, or as JSON with one object a line."""
-
-    # limits that no variable changes, here as several rooms share them
-    usual_limit: ClassVar = 10
-    max_limit: ClassVar = 1000
-    max_batch: ClassVar = 1000
-    max_waiting: ClassVar = 2000
-    receive_seconds: ClassVar = 20
-    """For a client to send the head, or the body, or to take 64 KiB of an answer."""
-    keep_alive_seconds: ClassVar = 620
-    """More than proxies keep an idle connection: nginx and AWS do so for 60 s, Google for 600 s."""
-    query_sample_days: ClassVar = 30
-    max_depth: ClassVar = 5000
-    max_write_points: ClassVar = 1000
-    max_added: ClassVar = 50_000
-    max_bank_queries: ClassVar = 50_000
-    max_lists: ClassVar = 10
-    max_batch_hits: ClassVar = 100_000
-    max_batch_numbers: ClassVar = 4_000_000
-    max_batch_filter_values: ClassVar = 50_000
-    max_pixels: ClassVar = 2048
-    max_text: ClassVar = 10_000
-    max_query_bytes: ClassVar = 2 * MIB
-    max_timeout_ms: ClassVar = 60_000
-    max_together: ClassVar = 256
-    openmp_threads: ClassVar = 1
-    max_head_bytes: ClassVar = 64 * KIB
-    max_headers: ClassVar = 100
-    max_pipelined: ClassVar = 16
-    encoder_threads: ClassVar = 4
-    max_connections: ClassVar = 4096
-    max_sampled: ClassVar = min(SIZE, max_bank_queries)
-    """Live queries that a bank may wait for: as many as a query sample keeps, and as a bank may have."""
 
     @property
     def drain_seconds(self) -> float:
@@ -182,11 +204,6 @@ class Settings(BaseSettings):
     def origins(self) -> frozenset[str]:
         """`cors_origins` one by one."""
         return frozenset(split(self.cors_origins or ""))
-
-    @field_validator("host")
-    @classmethod
-    def _address(cls, host: str) -> str:
-        return check_host(host)
 
     @field_validator("catalog")
     @classmethod
@@ -236,27 +253,6 @@ class Settings(BaseSettings):
         if "{collection}" not in str(pictures) and not pictures.is_dir():
             raise ValueError("expected a folder that is there")
         return pictures.absolute()
-
-
-def check_host(host: str) -> str:
-    """Return an address or a name to listen on. Raise `ValueError` for anything else, which says what to write."""
-    try:
-        ip_address(host)
-    except ValueError:
-        if not _HOST_NAME.fullmatch(host):
-            raise ValueError(_meant(host)) from None
-    return host
-
-
-def _meant(host: str) -> str:
-    """Return what to write in place of what is no host: of a URL, or of an address with a port, its parts."""
-    expected = "expected an address such as 127.0.0.1 or ::1, without scheme and port; 0.0.0.0 is all addresses"
-    try:
-        parts = urlsplit(host if "//" in host else f"//{host}")
-        name, port = check_host(parts.hostname or ""), parts.port
-    except (ValueError, RecursionError):
-        return expected
-    return f"expected an address alone: write {name}" + (f", and --port {port}" if port is not None else "")
 
 
 def split(listed: str) -> list[str]:

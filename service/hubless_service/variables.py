@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from hubless.search.engines.external import engine_names
-from hubless_service.settings import OTHERS, PREFIX, Settings
+from hubless_service.settings import OTHERS, PREFIX, Limits, Settings
 
 NO_LONGER = {
-    **{name.upper(): f"it is always {getattr(Settings, name)}" for name in Settings.__class_vars__},
+    **{name.upper(): f"it is always {getattr(Settings, name)}" for name in vars(Limits) if name[0] != "_"},
     **dict.fromkeys(
         ("DRIFT_SAMPLE", "HUBNESS_HALF_LIFE", "HUBNESS_SHARE"),
         "live hubness and drift are of the last 2,048 queries, unless HUBLESS_HUBNESS is false",

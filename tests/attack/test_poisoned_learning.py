@@ -68,7 +68,7 @@ def by_sampled(folder, made, keys, correction="auto"):
     write_sample(folder / "sample", *asked(made, keys), collection=NAME, at=time.time())
     home = folder / "catalog" / NAME
     give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300, correction=correction)
-    assert do_task(MaintenanceTask(str(folder / "catalog"), NAME, "bank", None, str(folder / "sample"))) == 0
+    assert do_task(MaintenanceTask(folder / "catalog", NAME, "bank", None, folder / "sample")) == 0
     yield hubless.open(folder / "catalog", NAME).offsets
     hubless.refit(folder / "catalog", NAME, HONEST[:40] + np.float32(0.01), append=True, progress=False)
     yield hubless.open(folder / "catalog", NAME).offsets

@@ -185,7 +185,7 @@ def test_live_queries_that_are_no_good_bank_leave_the_collection_raw(raw):
     home, sample, ask = raw
     ask(np.random.default_rng(1).normal(size=(300, TARGETS.shape[1])).astype(np.float32))
     give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
-    assert do_task(bank_of(home)._replace(sample=str(sample))) == FAILED
+    assert do_task(bank_of(home)._replace(sample=sample)) == FAILED
     assert read_status(home).problem["detail"].startswith("sampled: expected live queries that the correction suits")
     assert (read_order(home), hubless.open(home.parent, NAME).manifest.bank) == (None, None)
 
@@ -194,7 +194,7 @@ def test_bank_that_takes_the_place_of_one_with_enough_live_queries_waits_on(raw)
     home, sample, ask = raw
     ask(LIVE[:100])
     order = give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
-    assert do_task(bank_of(home)._replace(sample=str(sample))) == 0
+    assert do_task(bank_of(home)._replace(sample=sample)) == 0
     assert (read_order(home), read_status(home).version) == (order, None)
     assert hubless.open(home.parent, NAME).manifest.bank is None
 
@@ -212,7 +212,7 @@ def refused(*given, **named):
 
 
 def bank_of(home):
-    return MaintenanceTask(str(home.parent), NAME, "bank", keep=None)
+    return MaintenanceTask(home.parent, NAME, "bank", keep=None)
 
 
 def test_service_merges_by_itself_what_was_written_enough_to_and_nothing_else(tmp_path, monkeypatch):

@@ -6,13 +6,12 @@ from math import ceil
 from urllib.parse import urlsplit
 
 from prometheus_client import Counter
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
 from hubless_service.access.attempts import Attempts
-from hubless_service.access.keys import EVERYTHING, NOTHING, Access, Keys
-from hubless_service.http.problems import HttpProblem, respond
-from hubless_service.http.trace import SCOPE_KEY, Trace
-from hubless_service.settings import ROLES, Role, Settings, is_loopback
+from hubless_service.access.keys import NOTHING, Access, Keys
+from hubless_service.http.problems import HttpProblem
+from hubless_service.http.trace import SCOPE_KEY
 
 _log = logging.getLogger("hubless.keys")
 
@@ -24,7 +23,6 @@ CONSOLE = "/console"
 ASSETS = (f"{DOCS}/assets/", f"{CONSOLE}/")
 METRICS = "/metrics"
 _CHALLENGE = 'Bearer realm="hubless"'
-_BEARER = b"bearer "
 FAILURES = ("no_key", "wrong_key", "too_many")
 """Why a request's key does not open what it could: for metrics."""
 
@@ -55,7 +53,8 @@ class KeyCheck:
         if presented is None:
             if not public:
                 self.failures.labels("no_key").inc()
-            return _refusal(presented)
+            detail = "This needs an API key, in the header Authorization: Bearer or X-API-Key."
+            return HttpProblem("unauthenticated", detail, headers={"WWW-Authenticate": _CHALLENGE})
         host = (scope.get("client") or [""])[0]
         if left := self.attempts.seconds_left(host):
             self.failures.labels("too_many").inc()
@@ -67,45 +66,8 @@ class KeyCheck:
             return access
         self.failures.labels("wrong_key").inc()
         self.attempts.note(host, presented)
-        return _refusal(presented)
-
-
-@dataclass
-class Authenticate:
-    """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
-
-    app: ASGIApp
-    check: KeyCheck
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through with what its key allows, or refuse it."""
-        if scope["type"] == "http" and (problem := self.check(scope)):
-            await respond(problem, scope[SCOPE_KEY])(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
-
-
-def check_role(trace: Trace, settings: Settings, role: Role, name: str | None = None) -> Access:
-    """Raise `forbidden` unless the request may write, or administer; return what it may do.
-
-    A key that is limited makes things of a `name` only if the name is in its list, whether or not another has it.
-
-    Without keys it may if it comes from no browser, or from a page of this machine or of an origin that is allowed by
-    name: otherwise any page that somebody opens here could change what is served.
-    """
-    access: Access = trace.scope.get(ACCESS, EVERYTHING)
-    if not access.has(role):
-        needed = " or ".join(ROLES[ROLES.index(role) :])
-        raise HttpProblem("forbidden", f"This needs a key of role {needed}.")
-    if address := settings.address:
-        detail = f"The catalog is at {address}. Change it by hubless build, reindex or rollback, and not over HTTP."
-        raise HttpProblem("forbidden", detail)
-    origin = trace.heads.get(b"origin", b"").decode("latin-1")
-    if ACCESS not in trace.scope and origin and origin not in settings.origins and not is_loopback(_host_of(origin)):
-        raise HttpProblem("forbidden", "Without API keys a page of another origin may not do this.")
-    if name is not None and not access.sees(name):
-        raise of_others()
-    return access
+        challenge = f'{_CHALLENGE}, error="invalid_token"'
+        return HttpProblem("unauthenticated", "The API key is not known.", headers={"WWW-Authenticate": challenge})
 
 
 def of_others() -> HttpProblem:
@@ -113,7 +75,7 @@ def of_others() -> HttpProblem:
     return HttpProblem("forbidden", "The key is for other names.")
 
 
-def _host_of(origin: str) -> str | None:
+def host_of(origin: str) -> str | None:
     """The host of an origin; None if it has none, or is no origin."""
     try:
         return urlsplit(origin).hostname
@@ -123,19 +85,6 @@ def _host_of(origin: str) -> str | None:
 
 def _presented(scope: Scope) -> bytes | None:
     """The key of a request: X-API-Key, or else the bearer token, which may be meant for a proxy."""
-    found: bytes | None = None
-    for name, value in scope["headers"]:
-        if name == b"x-api-key":
-            key: bytes = value
-            return key
-        if name == b"authorization" and value[:7].lower() == _BEARER:
-            found = value[7:].strip()
-    return found
-
-
-def _refusal(presented: bytes | None) -> HttpProblem:
-    if presented is None:
-        detail = "This needs an API key, in the header Authorization: Bearer or X-API-Key."
-        return HttpProblem("unauthenticated", detail, headers={"WWW-Authenticate": _CHALLENGE})
-    challenge = f'{_CHALLENGE}, error="invalid_token"'
-    return HttpProblem("unauthenticated", "The API key is not known.", headers={"WWW-Authenticate": challenge})
+    heads: dict[bytes, bytes] = scope[SCOPE_KEY].heads
+    scheme, _, token = heads.get(b"authorization", b"").partition(b" ")
+    return heads.get(b"x-api-key", token.strip() if scheme.lower() == b"bearer" else None)

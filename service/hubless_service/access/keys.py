@@ -143,8 +143,8 @@ def _parse(content: bytes) -> list[Access]:
         if (record.key is None) == (record.sha256 is None):
             got = "neither" if record.key is None else "both"
             raise InputError(f"keys_file, keys.{number}", "either key or sha256", got)
-        key = record.key.get_secret_value().encode() if record.key else b""
-        digest = sha256(key).digest() if record.key else bytes.fromhex(record.sha256 or "")
+        key = record.key and record.key.get_secret_value().encode()
+        digest = sha256(key).digest() if key else bytes.fromhex(record.sha256 or "")
         limit = None if record.collections is None else frozenset(record.collections)
         found.append(Access(record.role, limit, record.name, digest))
     return found

@@ -3,13 +3,9 @@
 The text below a member says what it means.
 """
 
-import ast
-import inspect
-from itertools import pairwise
-from types import ModuleType
-from typing import Annotated, Any, Literal, NotRequired, TypeAlias
+from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import BaseModel, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
 from hubless.measures.bank_record import BankRecord
@@ -24,8 +20,8 @@ from hubless.store.kept_scan import KeptScan
 from hubless.vectors.comparing import Metric
 from hubless_service.http.values import IdJson, Json
 
-PayloadJson: TypeAlias = Annotated[Json | None, Field(description="null where the collection has no payload.")]
-VectorJson: TypeAlias = Annotated[
+PayloadJson = Annotated[Json | None, Field(description="null where the collection has no payload.")]
+VectorJson = Annotated[
     Any,
     WithJsonSchema(
         {
@@ -36,21 +32,26 @@ VectorJson: TypeAlias = Annotated[
 ]
 
 
-class Served(TypedDict):
+@with_config(use_attribute_docstrings=True)
+class Answer(TypedDict):
+    """A part of an answer."""
+
+
+class Served(Answer):
     """The version that answered."""
 
     collection: str
     version: str
 
 
-class TargetExtras(TypedDict):
+class TargetExtras(Answer):
     """The extras of a target, if they are asked for."""
 
     payload: NotRequired[PayloadJson]
     vector: NotRequired[VectorJson]
 
 
-class HitExplanation(TypedDict):
+class HitExplanation(Answer):
     """Why a hit stands where it does."""
 
     rank: int
@@ -81,7 +82,7 @@ class QueryHit(TargetExtras):
     """Its part of the confidence, all for the best hit. Only with a model."""
 
 
-class QueryHits(TypedDict):
+class QueryHits(Answer):
     """The hits of one query, best first."""
 
     hits: list[QueryHit]
@@ -169,7 +170,7 @@ class CountAnswer(Served):
     count: int
 
 
-class LiveFigures(TypedDict):
+class LiveFigures(Answer):
     """The strength for even answers. Where popular targets are right, evenness harms: clicks or labels tell."""
 
     recommended_strength: float
@@ -180,7 +181,7 @@ class LiveFigures(TypedDict):
     """Whether there were enough of them to go by."""
 
 
-class SampleFigures(TypedDict):
+class SampleFigures(Answer):
     """Live queries that are kept in files."""
 
     queries: int
@@ -191,7 +192,7 @@ class SampleFigures(TypedDict):
     """When the oldest period began, ISO 8601."""
 
 
-class Writes(TypedDict):
+class Writes(Answer):
     """The writes since the version was built."""
 
     seq: int
@@ -206,7 +207,7 @@ class Writes(TypedDict):
     """Share of the targets that came after the fit of the correction."""
 
 
-class CollectionAnswer(TypedDict):
+class CollectionAnswer(Answer):
     """A collection, its correction, and its measurements."""
 
     name: str
@@ -253,20 +254,20 @@ class CollectionAnswer(TypedDict):
     """Other names that stand for it."""
 
 
-class DeletedCollectionAnswer(TypedDict):
+class DeletedCollectionAnswer(Answer):
     """The collection is gone."""
 
     collection: str
     deleted: bool
 
 
-class CollectionsAnswer(TypedDict):
+class CollectionsAnswer(Answer):
     """All collections that are served."""
 
     collections: list[CollectionAnswer]
 
 
-class FrequentTarget(TypedDict):
+class FrequentTarget(Answer):
     """A target that is found often."""
 
     id: IdJson
@@ -276,14 +277,14 @@ class FrequentTarget(TypedDict):
     """Of the places in the answers, how many it takes."""
 
 
-class HubnessByChance(TypedDict):
+class HubnessByChance(Answer):
     """The values that chance alone would give."""
 
     skewness: float
     antihub_share: float
 
 
-class RankingHubness(TypedDict):
+class RankingHubness(Answer):
     """Occurrence of targets in one ranking of the queries."""
 
     queries: int
@@ -300,7 +301,7 @@ class RankingHubness(TypedDict):
     """The ten that are found most often."""
 
 
-class DriftFigures(TypedDict):
+class DriftFigures(Answer):
     """The distance of the queries from the query bank."""
 
     drift: float
@@ -332,7 +333,7 @@ class HubnessAnswer(Served):
     """null where too few queries were asked, or it is off."""
 
 
-class VersionState(TypedDict):
+class VersionState(Answer):
     """A version of a collection, and what became of it."""
 
     version: str
@@ -348,14 +349,14 @@ class VersionState(TypedDict):
     """Why it is refused or damaged."""
 
 
-class VersionsAnswer(TypedDict):
+class VersionsAnswer(Answer):
     """All versions of a collection, oldest first."""
 
     versions: list[VersionState]
     collection: str
 
 
-class AliasAnswer(TypedDict):
+class AliasAnswer(Answer):
     """Another name of a collection."""
 
     alias: str
@@ -364,19 +365,19 @@ class AliasAnswer(TypedDict):
     """What If-Match takes: changes whenever the alias does."""
 
 
-class AliasesAnswer(TypedDict):
+class AliasesAnswer(Answer):
     """All aliases of collections that may be seen."""
 
     aliases: list[AliasAnswer]
 
 
-class AliveAnswer(TypedDict):
+class AliveAnswer(Answer):
     """The process answers."""
 
     status: Literal["ok"]
 
 
-class StoreAnswer(TypedDict):
+class StoreAnswer(Answer):
     """The state of the object storage with the catalog. Local copies are served in any case."""
 
     address: str
@@ -386,7 +387,7 @@ class StoreAnswer(TypedDict):
     """Why something could not be; null if all was."""
 
 
-class ReadyAnswer(TypedDict):
+class ReadyAnswer(Answer):
     """The server answers queries."""
 
     status: Literal["ready"]
@@ -398,7 +399,7 @@ class ReadyAnswer(TypedDict):
     """Each collection's state; of one that failed, why. Left out where a key is needed to see them."""
 
 
-class ProblemAnswer(TypedDict):
+class ProblemAnswer(Answer):
     """An error, RFC 9457."""
 
     type: str
@@ -416,7 +417,7 @@ class ProblemAnswer(TypedDict):
     received: NotRequired[str]
 
 
-class AccessAnswer(TypedDict):
+class AccessAnswer(Answer):
     """The rights of the request."""
 
     keys: bool
@@ -439,7 +440,7 @@ class BankQueryAnswer(Served):
     vector: VectorJson
 
 
-class CountedAnswer(TypedDict):
+class CountedAnswer(Answer):
     """Live queries that count for a bank that waits for them, or lists for a correction of scores that learns."""
 
     queries: int
@@ -450,7 +451,7 @@ class CountedAnswer(TypedDict):
     """So many at least; 1 if trusted ones ask."""
 
 
-class WaitingBank(TypedDict):
+class WaitingBank(Answer):
     """A query bank that was put, and that no version has yet."""
 
     queries: int
@@ -466,10 +467,15 @@ class WaitingBank(TypedDict):
     """How many of these there are; null without `sampled`."""
 
 
+Work = Literal["merge", "bank", "scores"]
+
+
 class WorkAnswer(BaseModel):
     """The last work of the service that made a version or a fit, or is to."""
 
-    work: Literal["merge", "bank", "scores"]
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    work: Work
     """bank is a fit on a query bank, scores one of scores."""
     state: Literal["running", "done", "failed"]
     step: str | None
@@ -511,7 +517,7 @@ class BankAnswer(Served):
     """null for none."""
 
 
-class TargetsWithCount(TypedDict):
+class TargetsWithCount(Answer):
     """So many targets are found so often."""
 
     occurrence: int
@@ -520,7 +526,7 @@ class TargetsWithCount(TypedDict):
     """How many targets are."""
 
 
-class HubOccurrence(TypedDict):
+class HubOccurrence(Answer):
     """A target that is found often."""
 
     id: IdJson
@@ -532,7 +538,7 @@ class HubOccurrence(TypedDict):
     """Its N_10 at strength 1."""
 
 
-class RankingOccurrence(TypedDict):
+class RankingOccurrence(Answer):
     """Occurrence of targets in one ranking."""
 
     skewness: float
@@ -546,7 +552,7 @@ class RankingOccurrence(TypedDict):
     """Those found most often, in this ranking."""
 
 
-class OccurrenceByChance(TypedDict):
+class OccurrenceByChance(Answer):
     """The same figures if as many queries found random targets."""
 
     skewness: float
@@ -555,7 +561,7 @@ class OccurrenceByChance(TypedDict):
     """Share of the targets that chance alone leaves unfound."""
 
 
-class NeverFound(TypedDict):
+class NeverFound(Answer):
     """The targets that no query finds."""
 
     raw: int
@@ -586,7 +592,7 @@ class OccurrenceAnswer(Served):
     never: NeverFound | None
 
 
-class QueryFinding(TypedDict):
+class QueryFinding(Answer):
     """A bank query that finds a target."""
 
     query: int
@@ -607,7 +613,7 @@ class FindingsAnswer(Served):
     corrected: list[QueryFinding]
 
 
-class ScanAnswer(TypedDict):
+class ScanAnswer(Answer):
     """The last scan for planted hubs that was kept."""
 
     scan: KeptScan | None
@@ -615,7 +621,7 @@ class ScanAnswer(TypedDict):
     collection: str
 
 
-class ProjectedTargets(TypedDict):
+class ProjectedTargets(Answer):
     """Targets by column: the first of each list is the first target."""
 
     id: list[IdJson]
@@ -630,7 +636,7 @@ class ProjectedTargets(TypedDict):
     """Of the payload column that was asked for."""
 
 
-class ProjectedQueries(TypedDict):
+class ProjectedQueries(Answer):
     """The stored bank queries, in the order of their numbers."""
 
     x: list[float]
@@ -650,7 +656,7 @@ class ProjectionAnswer(Served):
     queries: ProjectedQueries
 
 
-class InputJson(TypedDict):
+class InputJson(Answer):
     """A file or an array that a version was built from."""
 
     name: str
@@ -658,7 +664,7 @@ class InputJson(TypedDict):
     sha256: str
 
 
-class VersionAnswer(TypedDict):
+class VersionAnswer(Answer):
     """A stored version: its inputs, parameters and measurements."""
 
     version: str
@@ -685,7 +691,7 @@ class VersionAnswer(TypedDict):
     inputs: dict[str, InputJson]
 
 
-class ChangedField(TypedDict):
+class ChangedField(Answer):
     """A field of the manifest that differs."""
 
     field: str
@@ -694,7 +700,7 @@ class ChangedField(TypedDict):
     after: Any
 
 
-class IdChanges(TypedDict):
+class IdChanges(Answer):
     """Targets that one version has and the other has not."""
 
     count: int
@@ -702,7 +708,7 @@ class IdChanges(TypedDict):
     """Some of them."""
 
 
-class ChangedAnswers(TypedDict):
+class ChangedAnswers(Answer):
     """The first ten of a canary query, in both versions."""
 
     before: list[IdJson]
@@ -711,7 +717,7 @@ class ChangedAnswers(TypedDict):
     """How many stand in both."""
 
 
-class DiffAnswer(TypedDict):
+class DiffAnswer(Answer):
     """The differences between two versions of a collection."""
 
     version: str
@@ -722,18 +728,3 @@ class DiffAnswer(TypedDict):
     removed: IdChanges
     canaries: list[ChangedAnswers]
     """Of the older version; none if the dimensions differ."""
-
-
-def meanings(module: ModuleType) -> dict[str, dict[str, str]]:
-    """Return what members of a module's types mean, those of their bases too: for each type the texts by member."""
-    found: dict[str, dict[str, str]] = {}
-    for made in ast.parse(inspect.getsource(module)).body:
-        if isinstance(made, ast.ClassDef):
-            found[made.name] = {}
-            for base in made.bases:
-                found[made.name] |= found.get(ast.unparse(base), {})
-            for member, below in pairwise(made.body):
-                if isinstance(member, ast.AnnAssign) and isinstance(below, ast.Expr):
-                    text: str = ast.literal_eval(below.value)
-                    found[made.name][ast.unparse(member.target)] = " ".join(text.split())
-    return found

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-import hubless
+from hubless import Collection
 from hubless.errors import InputError, UnknownField, names_of, one_line
 from hubless.search.writes import Put
 from hubless.vectors.arrays import F32, is_text, matrix_of
@@ -38,13 +38,12 @@ def read_table(body: bytes, kind: str = ARROW) -> pa.Table:
     return table
 
 
-def vectors_of(
-    table: pa.Table, collection: hubless.Collection, side: ComparedSide = OF_QUERIES, *, all_needed: bool = True
-) -> tuple[F32, Any]:
+def vectors_of(table: pa.Table, collection: Collection, side: ComparedSide = OF_QUERIES) -> tuple[F32, Any]:
     """Return the column `vector` as rows (m, d) prepared for the collection, 0 for null, and which are there (m,).
 
-    Raises `InputError` for another type, another dimension, or null where `all_needed`.
+    Raises `InputError` for another type, another dimension, or null among queries.
     """
+    all_needed = side == OF_QUERIES
     column = table[VECTOR].combine_chunks()
     if not (is_vectors(column.type) or (pa.types.is_null(column.type) and not all_needed)):
         raise InputError(VECTOR, f"fixed_size_list<float32>[{collection.dim}]", clip(str(column.type)))
@@ -62,7 +61,7 @@ def check_distinct(ids: Sequence[str | int], where: str) -> None:
     seen = set[str | int]()
     for place, wanted in enumerate(ids):
         if wanted in seen:
-            raise InputError(where.format(place), "an id that no other point has", clip(repr(wanted)))
+            raise InputError(where.format(place), "an id that no other point has", repr(wanted))
         seen.add(wanted)
 
 
@@ -78,15 +77,15 @@ def _check_names(kind: pa.DataType) -> None:
 ID = "id"
 
 
-def put_of(table: pa.Table, collection: hubless.Collection) -> Put:
+def put_of(table: pa.Table, collection: Collection) -> Put:
     """Return the write of a table. Raises `InputError` with the column and the row."""
     if repeated := [name for name in table.column_names if table.column_names.count(name) > 1]:
-        raise InputError(clip(repeated[0]), "one column of that name", str(table.column_names.count(repeated[0])))
+        raise InputError(clip(repeated[0]), "one column of that name", table.column_names.count(repeated[0]))
     if ID not in table.column_names:
         raise InputError(ID, "a column of ids", "none")
     ids = _ids(table[ID], collection)
     check_vectors_named(table)
-    vectors, there = vectors_of(table, collection, OF_TARGETS, all_needed=False)
+    vectors, there = vectors_of(table, collection, OF_TARGETS)
     others = table.select([name for name in table.column_names if name not in (ID, VECTOR)])
     return Put(vectors, ids, _payload(others, collection.parts.payload_schema), there)
 
@@ -105,13 +104,13 @@ def check_vectors_named(table: pa.Table) -> None:
     raise InputError(VECTOR, f"a column of this name; {way}", f"{'lists of numbers in' if meant else 'columns'} {got}")
 
 
-def _ids(column: pa.ChunkedArray, collection: hubless.Collection) -> pa.Array:
+def _ids(column: pa.ChunkedArray, collection: Collection) -> pa.Array:
     numbers = collection.manifest.id_type == "int64"
     given = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     fits = pa.types.is_integer(given) if numbers else is_text(given)
     if not fits:
         expected = "whole numbers" if numbers else "strings"
-        raise InputError(ID, f'{expected}, as the ids of collection "{collection.name}" are', str(given))
+        raise InputError(ID, f'{expected}, as the ids of collection "{collection.name}" are', given)
     ids = kept_in(column, pa.int64() if numbers else pa.large_string(), _named(ID)).combine_chunks()
     if ids.null_count:
         row = ids.is_null().to_pylist().index(True)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import orjson
 
-import hubless
+from hubless import Collection
 from hubless.errors import InputError
 from hubless.filters import Filter
 from hubless_service.http.problems import HttpProblem, clip, describe
@@ -22,7 +22,7 @@ class Cursor(NamedTuple):
     seq: int
     rank: int
 
-    def row(self, collection: hubless.Collection) -> int:
+    def row(self, collection: Collection) -> int:
         """Return the row at which the scroll goes on. Raises `cursor_expired` where the order is another one."""
         again = "scroll from the start"
         if self.version not in (None, collection.manifest.built):
@@ -43,7 +43,7 @@ class Cursor(NamedTuple):
 _UNCHANGED = "the cursor of an answer, unchanged"
 
 
-def write_cursor(collection: hubless.Collection, row: int, filter: Filter | None) -> str:
+def write_cursor(collection: Collection, row: int, filter: Filter | None) -> str:
     """The cursor that goes on at a row."""
     stamp = collection.parts.targets.stamp(row)
     content = [collection.manifest.built, collection.seq, *stamp, _digest(filter)]

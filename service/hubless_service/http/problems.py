@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import orjson
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
@@ -145,10 +145,8 @@ def internal_error() -> HttpProblem:
     return HttpProblem("internal_error", "Something went wrong; the log of the server says more under the request id.")
 
 
-def out_of_memory() -> HttpProblem:
-    """The answer where memory does not suffice, which may pass."""
-    detail = "The server has too little memory for this now: ask for less at a time, or later."
-    return HttpProblem("not_ready", detail)
+OUT_OF_MEMORY = "not_ready", "The server has too little memory for this now: ask for less at a time, or later."
+"""The answer where memory does not suffice, which may pass."""
 
 
 def from_library(error: HublessError) -> HttpProblem:
@@ -207,12 +205,8 @@ def describe(value: object) -> str:
     return orjson.dumps(value, str).decode()
 
 
-def install(app: FastAPI) -> None:
+async def on_http_exception(request: Request, error: HTTPException) -> Response:
     """Answer what no route takes with problem documents. Routes and the middleware answer all other errors."""
-    app.exception_handler(HTTPException)(_on_http_exception)
-
-
-async def _on_http_exception(request: Request, error: HTTPException) -> Response:
     path = clip(request.url.path)
     match error.status_code:
         case 404:

@@ -3,7 +3,7 @@
 from functools import cache, reduce
 from itertools import islice
 from operator import getitem
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
@@ -15,24 +15,42 @@ from hubless.measures.labelled_pairs import FEWEST_PAIRS
 from hubless.search.collection import MOST_STRENGTH
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import Metric
-from hubless_service.http import values
 from hubless_service.http.arrow import ARROW, VECTOR, check_vectors_named, read_table, vectors_of
 from hubless_service.http.heavy import values_of
 from hubless_service.http.problems import clip, describe
-from hubless_service.http.values import Extras, Json, Subject, vectors_of_bytes
+from hubless_service.http.values import (
+    Dimension,
+    Extras,
+    FilterJson,
+    Json,
+    MinSeq,
+    PayloadRow,
+    PictureBytes,
+    QueryVector,
+    RelevantIds,
+    Sent,
+    Several,
+    Share,
+    StoredId,
+    Subject,
+    characters,
+    label_ids,
+    vectors_of_bytes,
+    whole,
+)
 from hubless_service.settings import Settings
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
 FEWEST_BANK_QUERIES = 2
-Limit = Annotated[int, values.whole(Settings.max_limit)]
-Skip = Annotated[int, values.whole(Settings.max_depth, least=0)]
+Limit = Annotated[int, whole(Settings.max_limit)]
+Skip = Annotated[int, whole(Settings.max_depth, least=0)]
 FEWEST_SAMPLED = 200
-Milliseconds = Annotated[int, values.whole(Settings.max_timeout_ms)]
-Text = Annotated[str, values.text(Settings.max_text)]
+Milliseconds = Annotated[int, whole(Settings.max_timeout_ms)]
+Text = Annotated[str, characters(Settings.max_text)]
 _LONGEST_VERSION = 200
 _RELEVANT, _GROUPS = "relevant", "groups"
-ColumnName = Annotated[str, values.text(1000)]
+ColumnName = Annotated[str, characters(1000)]
 """A longer one would not fit into a head that is as large as heads may be."""
 _EXPECTED = {
     "model_type": "an object",
@@ -59,10 +77,21 @@ def maybe(description: str, **options: Any) -> Any:
     return Field(default=None, description=description, **options)
 
 
+def examples(*documents: Json) -> ConfigDict:
+    """Configure a model that the contract shows examples of."""
+    return ConfigDict(json_schema_extra={"examples": [*documents]})
+
+
 class RequestModel(BaseModel):
     """The fields of a body or a URL. Unknown ones are refused, and null is a field that is not given."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        arbitrary_types_allowed=True,
+        use_attribute_docstrings=True,
+        alias_generator=lambda name: name.removesuffix("_"),
+    )
     kinds: ClassVar[tuple[str, ...]] = (JSON,)  # media types of the body
     large: ClassVar[bool] = False  # whether the body may be as large as a batch of queries
     stored: ClassVar[bool] = False  # whether values of the body are stored
@@ -90,57 +119,54 @@ class QueryOptions(RequestModel):
         ge=0,
         le=MOST_STRENGTH,
     )
-    with_: values.Sent | None = maybe("What each hit is sent with beside id and scores.", alias="with")
+    with_: Sent | None = None
+    """What each hit is sent with beside id and scores."""
     score_threshold: float | None = None
     """Hits with a lower score are left out."""
     group_by: ColumnName | None = None
     """A payload column: only the best hit of each of its values is sent."""
-    diversity: values.Share | None = None
+    diversity: Share | None = None
     """How much hits are to differ from those before them; 0, the default, keeps the ranking."""
-    min_confidence: values.Share | None = None
+    min_confidence: Share | None = None
     """A query gets no hits if its best hit is less likely right."""
-    min_presence: values.Share | None = None
+    min_presence: Share | None = None
     """A query gets no hits if a right target is less likely there."""
-    min_accuracy: values.Share | None = maybe(
+    min_accuracy: Share | None = maybe(
         "Queries get hits only where this share, at least, is right at first, by the labels that calibrated confidence."
     )
     explain: bool | None = None
     """Whether each hit is sent with its rank without the correction, and why it has it."""
     timeout_ms: Milliseconds | None = None
     """Milliseconds to answer or refuse; HUBLESS_DEFAULT_TIMEOUT_MS if not given. Of a batch, the shortest."""
-    min_seq: values.MinSeq = None
+    min_seq: MinSeq = None
 
 
 class BinaryRequest(QueryOptions):
     """The URL of a binary body."""
 
-    dim: values.Dimension = None
+    dim: Dimension = None
 
 
 class QueryForms(RequestModel):
     """A query in one of its forms."""
 
-    vector: values.QueryVector | None = None
+    vector: QueryVector | None = None
     """A vector, as long as the collection's dim."""
     text: Text | None = None
     """A text, for collections that have an encoder."""
-    image: values.PictureBytes | None = None
+    image: PictureBytes | None = None
     """A picture, for collections whose encoder takes pictures."""
 
 
 class QueryRequest(QueryForms, QueryOptions):
     """A query: either a vector, a text, a picture or the id of a stored target, and options."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"id": "subprocess.run", "limit": 3, "explain": True}, {"text": "parse a date"}]
-        }
-    )
+    model_config = examples({"id": "subprocess.run", "limit": 3, "explain": True}, {"text": "parse a date"})
     kinds = (JSON, BINARY)
     large = True
-    id: values.StoredId | None = None
+    id: StoredId | None = None
     """A stored target, to find more like it: asked with its vector, and itself left out."""
-    filter: values.FilterJson | None = None
+    filter: FilterJson | None = None
     """Only targets that meet it are searched."""
     params: Json | None = None
     """Search parameters of the collection's index, such as {"ef": 128}."""
@@ -156,10 +182,10 @@ class QueryRequest(QueryForms, QueryOptions):
 class BatchRequest(RequestModel):
     """Several queries, answered in order, all or none."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"queries": [{"id": "subprocess.run", "limit": 3}]}]})
+    model_config = examples({"queries": [{"id": "subprocess.run", "limit": 3}]})
     kinds = (JSON, BINARY)
     large = True
-    queries: Annotated[list[QueryRequest], values.Several("queries", Settings.max_batch)]
+    queries: Annotated[list[QueryRequest], Several("queries", Settings.max_batch)]
     """At most 1,000."""
     _field: str = PrivateAttr("queries")
 
@@ -192,7 +218,7 @@ class BatchRequest(RequestModel):
         most = Settings.max_batch
         rows = vectors_of_bytes(body, subject.collection)
         if not 1 <= len(rows) <= most:
-            raise InputError("body", f"1 to {most} queries", str(len(rows)))
+            raise InputError("body", f"1 to {most} queries", len(rows))
         made = cls.model_construct(
             queries=[QueryRequest.model_construct(**options, vector=rows[i : i + 1]) for i in range(len(rows))]
         )
@@ -212,7 +238,7 @@ class LikeTarget(NamedTuple):
     id: str | int
 
 
-Asked: TypeAlias = F32 | str | Picture | LikeTarget
+Asked = F32 | str | Picture | LikeTarget
 """A vector (1, d), prepared for the collection; a text; a picture; or a stored target."""
 
 
@@ -230,46 +256,49 @@ class Query(NamedTuple):
 class CountRequest(RequestModel):
     """A count of targets."""
 
-    filter: values.FilterJson | None = None
+    filter: FilterJson | None = None
     """Only targets that meet it; all if not given."""
-    min_seq: values.MinSeq = None
+    min_seq: MinSeq = None
 
 
 class PointRequest(RequestModel):
     """The URL of a single target."""
 
-    with_: values.Sent | None = maybe("What the target is sent with beside its payload.", alias="with")
-    min_seq: values.MinSeq = None
+    with_: Sent | None = None
+    """What the target is sent with beside its payload."""
+    min_seq: MinSeq = None
 
 
 class PictureRequest(RequestModel):
     """The URL of a picture."""
 
-    pixels: Annotated[int, values.whole(Settings.max_pixels, least=16)] | None = None
+    pixels: Annotated[int, whole(Settings.max_pixels, least=16)] | None = None
     """Of the longer side at most; 256 if not given."""
 
 
 class PointsRequest(RequestModel):
     """Which targets to send, and with what."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["subprocess.run"]}]})
-    ids: Annotated[list[values.StoredId], values.Several("ids", Settings.max_limit)]
+    model_config = examples({"ids": ["subprocess.run"]})
+    ids: Annotated[list[StoredId], Several("ids", Settings.max_limit)]
     """At most 1,000, of the type of the collection's ids."""
-    with_: values.Sent | None = maybe("What each target is sent with; its payload if not given.", alias="with")
-    min_seq: values.MinSeq = None
+    with_: Sent | None = None
+    """What each target is sent with; its payload if not given."""
+    min_seq: MinSeq = None
 
 
 class ScrollRequest(RequestModel):
     """Which targets to send, and from where on."""
 
-    filter: values.FilterJson | None = None
+    filter: FilterJson | None = None
     """Only targets that meet it; the same for all pages."""
     limit: Limit | None = None
     """How many targets at most; 10 if not given."""
     cursor: str | None = None
     """Of the page before; null for the first."""
-    with_: values.Sent | None = maybe("What each target is sent with; its payload if not given.", alias="with")
-    min_seq: values.MinSeq = None
+    with_: Sent | None = None
+    """What each target is sent with; its payload if not given."""
+    min_seq: MinSeq = None
 
 
 class OccurrenceRequest(RequestModel):
@@ -283,7 +312,7 @@ class FindingsRequest(RequestModel):
     """The URL of the findings."""
 
     texts = frozenset({"id"})
-    id: Annotated[str, values.text(Settings.max_text, "the id of a target")]
+    id: Annotated[str, characters(Settings.max_text, "the id of a target")]
     """Of the target. A number stands as its digits."""
 
 
@@ -299,7 +328,7 @@ class DiffRequest(RequestModel):
     """The URL of a comparison."""
 
     texts = frozenset({"since"})
-    since: Annotated[str, values.text(_LONGEST_VERSION)] | None = None
+    since: Annotated[str, characters(_LONGEST_VERSION)] | None = None
     """The id of the other version; that of the one before if not given."""
 
 
@@ -323,20 +352,20 @@ class PutOptions(WriteOptions):
 class PointToPut(RequestModel):
     """A target that comes, or replaces the one of the same id. With neither vector nor text no search finds it."""
 
-    id: values.StoredId
-    vector: values.QueryVector | None = None
+    id: StoredId
+    vector: QueryVector | None = None
     text: Text | None = None
     """Instead of the vector, for collections that have an encoder."""
-    payload: values.PayloadRow | None = None
+    payload: PayloadRow | None = None
     """Values of the collection's payload columns; what is not given is null."""
 
 
 class PutPointsRequest(PutOptions):
     """Targets to store, all or none."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "vector": [0.6, 0.8]}]}]})
+    model_config = examples({"points": [{"id": "new", "vector": [0.6, 0.8]}]})
     kinds = (JSON, ARROW)
-    points: Annotated[list[PointToPut], values.Several("points", Settings.max_write_points)]
+    points: Annotated[list[PointToPut], Several("points", Settings.max_write_points)]
     """At most 1,000."""
     _table: pa.Table | None = PrivateAttr(None)
 
@@ -352,7 +381,7 @@ class PutPointsRequest(PutOptions):
         most = Settings.max_write_points
         table = read_table(body)
         if not 1 <= len(table) <= most:
-            raise InputError("body", f"1 to {most} points", str(len(table)))
+            raise InputError("body", f"1 to {most} points", len(table))
         made = cls.model_construct(**options, points=[])
         made._table = table
         return made
@@ -361,26 +390,26 @@ class PutPointsRequest(PutOptions):
 class PointToPatch(RequestModel):
     """A change of the payload of a target."""
 
-    id: values.StoredId
-    payload: values.PayloadRow
+    id: StoredId
+    payload: PayloadRow
     """The columns to change. Columns that are not given stay."""
 
 
 class PatchPointsRequest(WriteOptions):
     """Changes of payload, all or none."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "payload": {"line": 1}}]}]})
-    points: Annotated[list[PointToPatch], values.Several("points", Settings.max_write_points)]
+    model_config = examples({"points": [{"id": "new", "payload": {"line": 1}}]})
+    points: Annotated[list[PointToPatch], Several("points", Settings.max_write_points)]
     """At most 1,000."""
 
 
 class DeletePointsRequest(WriteOptions):
     """Which targets to delete: either those of some ids, or those that meet a filter."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["new"]}]})
-    ids: Annotated[list[values.StoredId], values.Several("ids", Settings.max_write_points)] | None = None
+    model_config = examples({"ids": ["new"]})
+    ids: Annotated[list[StoredId], Several("ids", Settings.max_write_points)] | None = None
     """At most 1,000. Ids that no target has are passed over."""
-    filter: values.FilterJson | None = None
+    filter: FilterJson | None = None
     """All targets that meet it are deleted."""
 
 
@@ -407,35 +436,34 @@ class BankOptions(RequestModel):
 class BinaryBankRequest(BankOptions):
     """The URL of a binary body."""
 
-    dim: values.Dimension = None
+    dim: Dimension = None
 
 
 class PutBankRequest(BankOptions):
     """Example queries that the correction is to be fitted on: vectors, texts, payload or sampled."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"vectors": [[0.6, 0.8], [0.8, 0.6]], "fit": False}]})
+    model_config = examples({"vectors": [[0.6, 0.8], [0.8, 0.6]], "fit": False})
     kinds = (JSON, BINARY, ARROW)
-    vectors: Annotated[list[values.QueryVector], values.Several("queries", Settings.max_bank_queries)] | None = None
+    vectors: Annotated[list[QueryVector], Several("queries", Settings.max_bank_queries)] | None = None
     """Lists of numbers, or base64 of little-endian float32. At most 50,000."""
-    texts_: Annotated[list[Text], values.Several("texts", Settings.max_batch)] | None = maybe(
-        "For collections that have an encoder. At most 1,000.", alias="texts"
-    )
-    payload: Annotated[list[str], values.Several("columns", Settings.max_batch)] | None = None
+    texts_: Annotated[list[Text], Several("texts", Settings.max_batch)] | None = None
+    """For collections that have an encoder. At most 1,000."""
+    payload: Annotated[list[str], Several("columns", Settings.max_batch)] | None = None
     """Payload columns, such as title and caption: each text is encoded and is a query, at most 10,000 at random."""
-    sampled: Annotated[int, values.whole(Settings.max_sampled, FEWEST_SAMPLED)] | None = maybe(
+    sampled: Annotated[int, whole(Settings.max_sampled, FEWEST_SAMPLED)] | None = maybe(
         "Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank. At most 4,000. One client "
         "counts for a tenth at most, so ten clients or more must ask.",
     )
-    trusted: Annotated[list[Text], values.Several("clients", Settings.max_batch)] | None = maybe(
+    trusted: Annotated[list[Text], Several("clients", Settings.max_batch)] | None = maybe(
         "With sampled: clients that ask for many people, such as the key of an app, and count without limit. Names of "
         "keys, or labels that `hubless bank show` lists."
     )
-    relevant: values.RelevantIds | None = maybe(
+    relevant: RelevantIds | None = maybe(
         "For each query the id of its right target, a list of them, or null where nobody knows. They make confidence a "
         "probability; 20 at least, better 100 and more."
     )
 
-    groups: Annotated[list[bool | int | str | None], values.Several("groups", Settings.max_bank_queries)] | None = None
+    groups: Annotated[list[bool | int | str | None], Several("groups", Settings.max_bank_queries)] | None = None
     """With fit_by: for each query the group that it is of, as the payload column has it."""
 
     @model_validator(mode="after")
@@ -455,12 +483,9 @@ class PutBankRequest(BankOptions):
         elif self.relevant is not None or self.groups is not None or (self.sampled and self._grows):
             expected = "no relevant and no groups; with sampled no append and no fit: false"
             raise InputError(given[0], expected, "one of them")
-        self._check_correction()
-        return self
-
-    def _check_correction(self) -> None:
         if self.correction is not None or self.parameters is not None:
             make_correction(self.correction or "auto", self.parameters)
+        return self
 
     @property
     def _grows(self) -> bool:
@@ -471,17 +496,15 @@ class PutBankRequest(BankOptions):
         """Raise `InputError` unless there are enough queries, and labels and groups for each, and not too many."""
         most = subject.settings.max_bank_queries
         if not 1 <= count <= most:
-            raise InputError("body", f"1 to {most} queries", str(count))
+            raise InputError("body", f"1 to {most} queries", count)
         if count < FEWEST_BANK_QUERIES and not self._grows:
-            raise InputError("vectors", f"at least {FEWEST_BANK_QUERIES} queries, better 100 and more", str(count))
-        if self.groups is not None and len(self.groups) != count:
-            raise InputError("groups", f"{count} entries, one for each query", str(len(self.groups)))
-        if self.relevant is not None:
-            if len(self.relevant) != count:
-                raise InputError("relevant", f"{count} entries, one for each query", str(len(self.relevant)))
-            labelled = sum(map(bool, self.relevant))
-            if labelled < FEWEST_PAIRS and not self._grows:
-                raise InputError("relevant", f"right targets for at least {FEWEST_PAIRS} queries", f"for {labelled}")
+            raise InputError("vectors", f"at least {FEWEST_BANK_QUERIES} queries, better 100 and more", count)
+        for name, given in ((_GROUPS, self.groups), (_RELEVANT, self.relevant)):
+            if given is not None and len(given) != count:
+                raise InputError(name, f"{count} entries, one for each query", len(given))
+        labelled = sum(map(bool, self.relevant or ()))
+        if self.relevant is not None and labelled < FEWEST_PAIRS and not self._grows:
+            raise InputError(_RELEVANT, f"right targets for at least {FEWEST_PAIRS} queries", f"for {labelled}")
 
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
@@ -499,28 +522,20 @@ class PutBankRequest(BankOptions):
                 raise InputError("body", expected, names_of(table.column_names))
             rows = vectors_of(table, subject.collection)[0]
             if _RELEVANT in table.column_names:
-                labels = _labels(table[_RELEVANT], subject)
+                try:
+                    labels = label_ids(table[_RELEVANT].to_pylist(), subject.collection)
+                except InputError as error:
+                    raise error.about(f"{_RELEVANT}{error.parameter}") from error
             if _GROUPS in table.column_names:
                 groups = group_names(table, _GROUPS, "body").tolist()
         made = cls.model_construct(**_given(options), vectors=[rows], relevant=labels, groups=groups)
         return made.checked(subject)
 
 
-def _labels(column: pa.ChunkedArray, subject: Subject) -> list[list[int | str] | None]:
-    try:
-        return values.label_ids(column.to_pylist(), subject.collection)
-    except InputError as error:
-        raise error.about(f"{_RELEVANT}{error.parameter}") from error
-
-
 class CreateCollectionRequest(RequestModel):
     """The settings of an empty collection."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"dim": 2, "metric": "cosine", "id_type": "string", "payload_schema": {"price": "float64"}}]
-        }
-    )
+    model_config = examples({"dim": 2, "metric": "cosine", "id_type": "string", "payload_schema": {"price": "float64"}})
     dim: int = Field(json_schema_extra={"minimum": 1, "maximum": 65_536})
     """Dimensions of its vectors."""
     metric: Metric
@@ -549,7 +564,7 @@ class DeleteCollectionRequest(RequestModel):
 class AliasRequest(RequestModel):
     """The target of an alias."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"collection": "stdlib"}]})
+    model_config = examples({"collection": "stdlib"})
     collection: str
     """The name of a collection, not an alias."""
 
@@ -558,8 +573,8 @@ class ToldClick(RequestModel):
     """A target that somebody chose among the hits of a query."""
 
     query: QueryForms
-    target: values.StoredId
-    position: Annotated[int, values.whole(Settings.max_depth)] | None = None
+    target: StoredId
+    position: Annotated[int, whole(Settings.max_depth)] | None = None
     """Its rank in the answer, from 1."""
     client: Text | None = None
     """Who chose it: one client counts once for a query and a target. Without it the key is believed: each counts."""
@@ -568,11 +583,9 @@ class ToldClick(RequestModel):
 class ClicksRequest(RequestModel):
     """Clicks, all or none."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"clicks": [{"query": {"vector": [0.6, 0.8]}, "target": "new"}]}]}
-    )
+    model_config = examples({"clicks": [{"query": {"vector": [0.6, 0.8]}, "target": "new"}]})
     large = True
-    clicks: Annotated[list[ToldClick], values.Several("clicks", Settings.max_batch)]
+    clicks: Annotated[list[ToldClick], Several("clicks", Settings.max_batch)]
     """At most 1,000."""
 
 

@@ -12,7 +12,7 @@ from fastapi import Response
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-import hubless
+from hubless import Collection, Results
 from hubless.vectors.arrays import F32, I64
 from hubless_service.http import heavy
 from hubless_service.http.answers import HitExplanation, QueryHit, QueryHits, Served, StoredTarget, TargetExtras
@@ -38,7 +38,7 @@ NOTHING_BESIDE = SentBeside(None, None)
 class FoundHits(NamedTuple):
     """The first k hits of one query, in their line of a search's results."""
 
-    results: hubless.Results
+    results: Results
     line: int
     k: int
     beside: SentBeside
@@ -51,13 +51,13 @@ class StoredTargets(NamedTuple):
     weight: int
 
 
-def served(collection: hubless.Collection) -> Served:
+def served(collection: Collection) -> Served:
     """Return the part of an answer that says which version answers."""
     manifest = collection.parts.manifest
     return {"collection": manifest.collection, "version": manifest.version}
 
 
-def read_beside(collection: hubless.Collection, rows: NDArray[np.integer], extras: Extras) -> SentBeside:
+def read_beside(collection: Collection, rows: NDArray[np.integer], extras: Extras) -> SentBeside:
     """Read from the disk, or from memory, what the targets of some rows are sent with."""
     return SentBeside(
         collection.payload(rows, extras.columns) if extras.payload else None,
@@ -100,7 +100,7 @@ def weight_of(found: Sequence[FoundHits]) -> int:
     return weight
 
 
-def stored_targets(collection: hubless.Collection, rows: I64, extras: Extras) -> StoredTargets:
+def stored_targets(collection: Collection, rows: I64, extras: Extras) -> StoredTargets:
     """Read the targets of some rows, and return their JSON."""
     targets = collection.parts.targets
     beside = read_beside(collection, rows, extras)

@@ -3,14 +3,12 @@
 from collections.abc import Iterable
 from typing import NotRequired
 
-from typing_extensions import TypedDict
-
 from hubless.measures.confidence.cut import Cut
-from hubless_service.http.answers import CountedAnswer, PayloadJson, WorkAnswer
-from hubless_service.http.values import IdJson
+from hubless_service.http.answers import Answer, CountedAnswer, WorkAnswer
+from hubless_service.http.values import IdJson, Json
 
 
-class ScoresAnswer(TypedDict):
+class ScoresAnswer(Answer):
     """A correction of scores."""
 
     name: str
@@ -34,20 +32,20 @@ class ScoresAnswer(TypedDict):
     """The last fit by the service on such lists."""
 
 
-class AllScoresAnswer(TypedDict):
+class AllScoresAnswer(Answer):
     """All corrections of scores that may be seen."""
 
     scores: list[ScoresAnswer]
 
 
-class DeletedScoresAnswer(TypedDict):
+class DeletedScoresAnswer(Answer):
     """The correction is gone."""
 
     name: str
     deleted: bool
 
 
-class RerankedHit(TypedDict):
+class RerankedHit(Answer):
     """An item of the lists."""
 
     id: IdJson
@@ -55,11 +53,11 @@ class RerankedHit(TypedDict):
     """The sum of its parts."""
     parts: list[float]
     """What each list adds to the score; 0 where it does not have the item."""
-    payload: NotRequired[PayloadJson]
+    payload: NotRequired[Json | None]
     """Of the first list that has the item and was asked for it."""
 
 
-class CertaintyAnswer(TypedDict, total=False):
+class CertaintyAnswer(Answer, total=False):
     """Certainty that the best hit of an answer is right; nothing without a cut."""
 
     confidence: float
@@ -77,7 +75,7 @@ def certainty_of(cut: Cut, scores: Iterable[float], min_accuracy: float | None) 
     return {"confidence": sure, "calibrated": cut.pairs > 0, "answered": enough}
 
 
-class RerankAnswer(TypedDict):
+class RerankAnswer(Answer):
     """The hits of all lists, best first."""
 
     hits: list[RerankedHit]

@@ -4,7 +4,7 @@ from math import isfinite
 from typing import Annotated, Any, Self
 
 import pyarrow as pa
-from pydantic import ConfigDict, PrivateAttr, model_validator
+from pydantic import PrivateAttr, WithJsonSchema, model_validator
 
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.cut import Cut
@@ -15,7 +15,6 @@ from hubless.scores.reading import read_lists
 from hubless.scores.score_correction import KEY, ScoreCorrection
 from hubless.search.collection import MOST_STRENGTH
 from hubless.search.kept_scores.learned_lists import PutLists
-from hubless_service.http import values
 from hubless_service.http.arrow import ARROW, ARROW_FILE, read_table
 from hubless_service.http.problems import clip, describe
 from hubless_service.http.requests import (
@@ -25,10 +24,21 @@ from hubless_service.http.requests import (
     Milliseconds,
     RequestModel,
     Text,
+    examples,
     maybe,
     read,
 )
-from hubless_service.http.values import Checked, Info, Json, Subject
+from hubless_service.http.values import (
+    IMAGE_BASE64,
+    REFERENCE,
+    Checked,
+    Json,
+    Several,
+    Share,
+    Subject,
+    check_list,
+    numbers_of,
+)
 from hubless_service.settings import Settings
 
 MOST_HITS = 2_000_000
@@ -50,7 +60,7 @@ def _logged_schema(**more: Json) -> Json:
 def _logged(names: frozenset[str]) -> Any:
     """Return what checks that a value is a list of objects with these fields; `read_lists` checks the rest."""
 
-    def checked(value: Any, info: Info) -> Any:
+    def checked(value: Any) -> Any:
         if not isinstance(value, list) or not value:
             raise InputError("", "a list of at least one object with ids and scores", describe(value))
         for number, each in enumerate(value):
@@ -79,7 +89,7 @@ class ScoresOptions(RequestModel):
     """Whether lower scores are better."""
     learn: bool | None = None
     """Whether it also learns from the lists that /v1/rerank corrects by it: a client counts for a tenth at most."""
-    trusted: Annotated[list[Text], values.Several("clients", Settings.max_batch)] | None = None
+    trusted: Annotated[list[Text], Several("clients", Settings.max_batch)] | None = None
     """With learn: clients that ask for many people, and count without limit. Names of keys."""
 
     @model_validator(mode="after")
@@ -92,23 +102,18 @@ class ScoresOptions(RequestModel):
 class PutScoresRequest(ScoresOptions):
     """Past answers of any search, to learn offsets from: ids and scores of the first hits of each query."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"lists": [{"ids": ["a", "b"], "scores": [0.9, 0.5]}, {"ids": ["c"], "scores": [0.7]}]}]
-        }
-    )
+    model_config = examples({"lists": [{"ids": ["a", "b"], "scores": [0.9, 0.5]}, {"ids": ["c"], "scores": [0.7]}]})
     kinds = (JSON, ARROW, ARROW_FILE)
     lists: LoggedLists
     """One of each query; 1,000 with 50 hits each are enough. At most 2,000,000 hits."""
     labelled: LabelledLists | None = None
     """Other lists with the ids of the right items, 20 at least, better 200: they make confidence a probability."""
-    _read: ScoreLists | None = PrivateAttr(None)
-    _fitted: ScoreCorrection | None = PrivateAttr(None)
+    _sent: ScoreLists | ScoreCorrection = PrivateAttr()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        self._read = read_lists(self.lists, distance=bool(self.distance))
-        like = hit_like(self._read.ids[0].as_py())
+        self._sent = read_lists(self.lists, distance=bool(self.distance))
+        like = hit_like(self._sent.ids[0].as_py())
         for number, each in enumerate(self.labelled or ()):
             for name in ("ids", _RELEVANT):
                 plain_ids(each[name], *like, f"labelled[{number}].{name}")
@@ -118,19 +123,18 @@ class PutScoresRequest(ScoresOptions):
 
     def correction(self) -> ScoreCorrection:
         """Return the correction: the one that came, or one that is fitted on the lists, which takes seconds."""
-        if self._fitted is not None:
-            return self._fitted
-        assert self._read is not None  # noqa: S101
-        fitted = ScoreCorrection.of(self._read, distance=bool(self.distance))
+        if isinstance(self._sent, ScoreCorrection):
+            return self._sent
+        fitted = ScoreCorrection.of(self._sent, distance=bool(self.distance))
         if self.labelled:
             fitted = fitted.calibrate(self.labelled, [each[_RELEVANT] for each in self.labelled])
         return fitted
 
     def learns_from(self) -> PutLists | None:
         """Return what it goes on to learn from; None if it does not."""
-        if not self.learn or self._read is None:
+        if not self.learn or isinstance(self._sent, ScoreCorrection):
             return None
-        return PutLists(self._read, bool(self.distance), self.labelled or (), self.trusted or ())
+        return PutLists(self._sent, bool(self.distance), self.labelled or (), self.trusted or ())
 
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
@@ -140,7 +144,7 @@ class PutScoresRequest(ScoresOptions):
         table = read_table(body, kind)
         _check_types(table)
         if KEY not in (table.schema.metadata or {}):
-            made._read = read_lists(table, distance=bool(options.distance), name="body")
+            made._sent = read_lists(table, distance=bool(options.distance), name="body")
             return made
         if options.distance is not None:
             raise InputError(
@@ -148,8 +152,8 @@ class PutScoresRequest(ScoresOptions):
             )
         if options.learn:
             raise InputError("learn", "lists beside it, which go on to count", "a correction")
-        made._fitted = ScoreCorrection.of_table(table, "body")
-        ids = made._fitted.ids
+        made._sent = ScoreCorrection.of_table(table, "body")
+        ids = made._sent.ids
         if len(ids.unique()) < len(ids):
             raise InputError("body.id", "each item once", "some twice")
         return made
@@ -180,15 +184,14 @@ def _check_types(table: pa.Table) -> None:
         if not any(fits(kind) for fits in kinds):
             raise InputError(f"body.{name}", f"a column of {expected}", clip(str(kind)))
         if count > MOST_HITS:
-            raise InputError(f"body.{name}", f"at most {MOST_HITS} hits", str(count))
+            raise InputError(f"body.{name}", f"at most {MOST_HITS} hits", count)
 
 
-def _ids(value: Any, info: Info) -> list[int | str]:
+def _ids(value: list[int | str]) -> list[int | str]:
     most = Settings.max_limit
-    if not isinstance(value, list):
-        raise InputError("", "a list of ids", describe(value))
+    check_list(value, "a list of ids")
     if len(value) > most:
-        raise InputError("", f"at most {most} ids", str(len(value)))
+        raise InputError("", f"at most {most} ids", len(value))
     kinds = {*map(type, value)}
     if kinds - {str} and (kinds != {int} or not -_LARGEST_ID <= min(value) <= max(value) < _LARGEST_ID):
         for place, each in enumerate(value):
@@ -200,34 +203,28 @@ def _ids(value: Any, info: Info) -> list[int | str]:
     return value
 
 
-def _numbers(value: Any, info: Info) -> list[float]:
-    if not isinstance(value, list):
-        raise InputError("", "a list of numbers", describe(value))
-    found = values.numbers_of(value)
+def _numbers(value: Any) -> list[float]:
+    check_list(value, "a list of numbers")
+    found = numbers_of(value)
     if not (isfinite(sum(found)) or all(map(isfinite, found))):
         place = next(place for place, each in enumerate(found) if not isfinite(each))
         raise InputError(f"[{place}]", "a finite number", describe(value[place]))
     return found
 
 
-def _cut(value: Any, info: Info) -> Cut:
+def _cut(value: Any) -> Cut:
     try:
         return Cut.from_json(value)
     except InputError as error:
-        raise InputError("", error.expected, clip(str(error.received))) from error
+        raise error.about("") from error
     except (OverflowError, TypeError) as error:
         raise InputError("", "the JSON of a hubless.Cut", describe(value)) from error
 
 
-def _fusion(value: Any, info: Info) -> str:
+def _fusion(value: Any) -> str:
     if not isinstance(value, str) or value not in FUSIONS:
         raise InputError("", f"one of {', '.join(FUSIONS)}", describe(value))
     return value
-
-
-def _later(schema: Json) -> Checked:
-    """A field of a query, which is checked once its collection is known."""
-    return Checked(lambda value, _: value, schema)
 
 
 _CUT = {"type": "object", "additionalProperties": True, "description": "The JSON of a `hubless.Cut`."}
@@ -252,23 +249,22 @@ class ListToRerank(RequestModel):
     weight: float | None = maybe("Of the list in the sum; 1 if not given.", ge=0, le=MOST_WEIGHT)
     collection: Text | None = None
     """In place of ids and scores: a collection to search."""
-    vector: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="QueryVector")})] | None = None
+    vector: Annotated[Any, WithJsonSchema({"$ref": REFERENCE.format(model="QueryVector")})] | None = None
     """With collection: a vector, as long as its dim."""
     text: Text | None = None
     """With collection: a text, if it has an encoder."""
-    image: Annotated[Any, _later(values.IMAGE_BASE64)] | None = None
+    image: Annotated[Any, WithJsonSchema(IMAGE_BASE64)] | None = None
     """With collection: a picture, if its encoder takes pictures."""
-    id: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="StoredId")})] | None = None
+    id: Annotated[Any, WithJsonSchema({"$ref": REFERENCE.format(model="StoredId")})] | None = None
     """With collection: a stored target, to find more like it."""
-    filter: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="Filter")})] | None = None
+    filter: Annotated[Any, WithJsonSchema({"$ref": REFERENCE.format(model="Filter")})] | None = None
     """With collection: only targets that meet it are searched."""
     params: Json | None = None
     """With collection: search parameters of its index."""
     limit: Limit | None = None
     """With collection: how many of its hits are fused; 50 if not given."""
-    with_: Annotated[Any, _later({"type": "array", "items": {"type": "string"}})] | None = maybe(
-        "With collection: payload, or payload.<column> for some columns, which its hits are sent with.", alias="with"
-    )
+    with_: Annotated[Any, WithJsonSchema({"type": "array", "items": {"type": "string"}})] | None = None
+    """With collection: payload, or payload.<column> for some columns, which its hits are sent with."""
 
     @property
     def query(self) -> Json:
@@ -297,7 +293,7 @@ class ListToRerank(RequestModel):
             missing = "ids" if self.ids is None else "scores"
             raise InputError(missing, "ids and scores, or collection with a query", "none")
         if len(self.scores) != len(self.ids):
-            raise InputError("scores", f"as many as ids, {len(self.ids)}", str(len(self.scores)))
+            raise InputError("scores", f"as many as ids, {len(self.ids)}", len(self.scores))
         if self.correction is None and self.strength is not None:
             raise InputError("strength", "none without correction", f"{self.strength:g}")
         if self.correction is not None and self.distance is not None:
@@ -307,10 +303,8 @@ class ListToRerank(RequestModel):
 class RerankRequest(RequestModel):
     """Lists of one query, each to be corrected by its own correction, and then to be fused."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"lists": [{"ids": ["a", "b"], "scores": [9.5, 7.25]}], "limit": 10}]}
-    )
-    lists: Annotated[list[ListToRerank], values.Several("lists", Settings.max_lists)]
+    model_config = examples({"lists": [{"ids": ["a", "b"], "scores": [9.5, 7.25]}], "limit": 10})
+    lists: Annotated[list[ListToRerank], Several("lists", Settings.max_lists)]
     """At most 10."""
     fusion: Annotated[str, Checked(_fusion, {"type": "string", "enum": [*FUSIONS]})] | None = maybe(
         "How corrected scores become parts of a sum: min_max, the default, from 0 to 1 in each list; z in standard "
@@ -323,7 +317,7 @@ class RerankRequest(RequestModel):
         "Tells confidence from the scores of the answer: the JSON of a hubless.Cut, fitted on past answers. One list "
         "has that of its correction."
     )
-    min_accuracy: values.Share | None = None
+    min_accuracy: Share | None = None
     """There are hits only where this share, at least, is right at first, by the labels that calibrated the cut."""
     timeout_ms: Milliseconds | None = None
     """Milliseconds to answer or refuse; HUBLESS_DEFAULT_TIMEOUT_MS if not given."""

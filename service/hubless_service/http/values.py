@@ -2,11 +2,11 @@
 
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from struct import Struct
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -15,6 +15,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    PlainValidator,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
@@ -22,7 +23,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 from typing_extensions import TypeAliasType
 
-import hubless
+from hubless import Collection
 from hubless.errors import DimensionMismatch, InputError, NotFinite, UnknownField
 from hubless.filters import Filter, filter_schemas, read_row
 from hubless.measures.labels import KnownItems, known_rows
@@ -47,7 +48,7 @@ _MOST_KEYS = 100
 class Subject(NamedTuple):
     """The collection and the settings that decide which values are right. Some requests are about no collection."""
 
-    collection: hubless.Collection
+    collection: Collection
     settings: Settings
 
 
@@ -60,18 +61,18 @@ class Extras(NamedTuple):
 
 
 NO_EXTRAS = Extras()
-Info: TypeAlias = ValidationInfo[Subject]
+Info = ValidationInfo[Subject]
 
 
 @dataclass(frozen=True)
 class Checked:
     """Annotates a field: a function that returns the value to use or raises `InputError`, and a JSON schema."""
 
-    read: Callable[[Any, ValidationInfo[Subject]], Any]
+    read: Callable[..., Any]
     schema: Json = field(hash=False)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.with_info_plain_validator_function(self.read)
+        return PlainValidator(self.read).__get_pydantic_core_schema__(Any, handler)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
         return self.schema
@@ -86,10 +87,9 @@ class Several:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         def read(value: Any, items: ValidatorFunctionWrapHandler, info: Info) -> Any:
-            if not isinstance(value, list):
-                raise InputError("", f"a list of {self.noun}", describe(value))
+            check_list(value, f"a list of {self.noun}")
             if not 1 <= len(value) <= self.most:
-                raise InputError("", f"1 to {self.most} {self.noun}", str(len(value)))
+                raise InputError("", f"1 to {self.most} {self.noun}", len(value))
             return items(value)
 
         return core_schema.with_info_wrap_validator_function(read, handler(source))
@@ -98,10 +98,16 @@ class Several:
         return {**handler(schema), "minItems": 1, "maxItems": self.most}
 
 
+def check_list(value: Any, expected: str) -> None:
+    """Raise `InputError` for what is no list."""
+    if not isinstance(value, list):
+        raise InputError("", expected, describe(value))
+
+
 def whole(most: int, least: int = 1) -> Checked:
     """A whole number, up to a limit."""
 
-    def read(value: Any, info: Info) -> int:
+    def read(value: Any) -> int:
         if type(value) is not int or not least <= value <= most:
             raise InputError("", f"a whole number from {least} to {most}", describe(value))
         return value
@@ -109,20 +115,20 @@ def whole(most: int, least: int = 1) -> Checked:
     return Checked(read, {"type": "integer", "minimum": least, "maximum": most})
 
 
-def text(most: int, expected: str = "a string") -> Checked:
+def characters(most: int, expected: str = "a string") -> Checked:
     """A string of so many characters at most."""
 
-    def read(value: Any, info: Info) -> str:
+    def read(value: Any) -> str:
         if not isinstance(value, str):
             raise InputError("", expected, "none" if value is None else describe(value))
         if len(value) > most:
-            raise InputError("", f"at most {most} characters", str(len(value)))
+            raise InputError("", f"at most {most} characters", len(value))
         return value
 
     return Checked(read, {"type": "string", "maxLength": most})
 
 
-def _share(value: Any, info: Info) -> float:
+def _share(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InputError("", "a number from 0 to 1", describe(value))
     return float(value)
@@ -136,7 +142,7 @@ def vector_of_base64(text: str) -> F32:
     return np.frombuffer(data, _ITEM)
 
 
-def _picture_of_base64(value: Any, info: Info) -> bytes:
+def _picture_of_base64(value: Any) -> bytes:
     """Return the bytes of a picture. The encoder says whether it is one."""
     if not isinstance(value, str):
         raise InputError("", f"base64 of {A_PICTURE}", describe(value))
@@ -150,7 +156,7 @@ def _bytes_of_base64(text: str, of: str) -> bytes:
         raise InputError("", f"base64 of {of}", f"a string that is not: {error}") from error
 
 
-def vectors_of_bytes(body: bytes, collection: hubless.Collection, rows: int | None = None) -> F32:
+def vectors_of_bytes(body: bytes, collection: Collection, rows: int | None = None) -> F32:
     """Return the prepared vectors (m, d) that make up a binary body: little-endian float32, row after row.
 
     Raises `DimensionMismatch` unless the bytes are whole rows, as many as `rows`.
@@ -167,9 +173,7 @@ def _packed(dim: int) -> Struct:
     return Struct(f"{dim}f")
 
 
-def _payload_row(value: Any, info: Info) -> Json:
-    if not isinstance(value, dict):
-        raise InputError("", "an object", describe(value))
+def _payload_row(value: Json, info: Info) -> Json:
     return read_row(value, info.context.collection.parts.payload_schema)
 
 
@@ -182,7 +186,7 @@ def _stored_id(value: Any, info: Info) -> int | str:
     return value
 
 
-def label_ids(value: Any, collection: hubless.Collection) -> list[list[int | str] | None]:
+def label_ids(value: Any, collection: Collection) -> list[list[int | str] | None]:
     """Return the ids of the right targets of each query, which stay right when a merge changes the rows.
 
     Raises `InputError` for what is no list, or names no target.
@@ -200,8 +204,7 @@ def _query_vector(value: Any, info: Info) -> F32:
     prepare = info.context.collection.prepare
     if isinstance(value, str):
         return prepare(vector_of_base64(value), "")
-    if not isinstance(value, list):
-        raise InputError("", "a list of numbers, or a string of base64", describe(value))
+    check_list(value, "a list of numbers, or a string of base64")
     try:
         # one that float32 cannot hold becomes infinite; in a third of the time of np.array
         return prepare(np.frombuffer(_packed(len(value)).pack(*numbers_of(value)), np.float32), "")
@@ -245,11 +248,16 @@ def _check_columns(columns: tuple[str, ...], asked: int, parts: Parts) -> None:
     free = parts.payload_kind == "json"
     most = (_MOST_KEYS if free else len(known)) + 2
     if asked > most:
-        raise InputError("", f"at most {most}, each once", str(asked))
-    for column in columns:
-        if not free and column not in known:
-            expected = f"one of {', '.join(known)}" if known else "none, as there is no payload"
-            raise UnknownField("", f"payload columns: {expected}", clip(column))
+        raise InputError("", f"at most {most}, each once", asked)
+    for column in () if free else columns:
+        check_column(column, known, "")
+
+
+def check_column(column: str, known: Iterable[str], parameter: str) -> None:
+    """Raise `UnknownField` for a column that is not one of those that payload is known to have."""
+    if column not in known:
+        expected = f"one of {', '.join(known)}" if known else "none, as there is no payload"
+        raise UnknownField(parameter, f"payload columns: {expected}", clip(column))
 
 
 _ID_MEANING = "A number or a string, as the collection's ids are."
@@ -280,7 +288,7 @@ FilterJson = Annotated[
 ]
 FILTERS = filter_schemas(REFERENCE)
 """The components that `FilterJson` refers to."""
-PayloadRow = Annotated[Json, Checked(_payload_row, {"type": "object", "additionalProperties": True})]
+PayloadRow = Annotated[Json, AfterValidator(_payload_row)]
 Share = Annotated[float, Checked(_share, {"type": "number", "minimum": 0, "maximum": 1})]
 MinSeq = Annotated[
     Annotated[int, Field(ge=0)] | None,

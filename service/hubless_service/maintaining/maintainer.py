@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep, time
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from hubless.builder.pipeline.compaction import needs_training
 from hubless.errors import HublessError
@@ -22,14 +22,15 @@ from hubless.store.bank_order import BankOrder, read_order
 from hubless.store.catalog import Catalog
 from hubless.store.clients import CountedQueries
 from hubless.store.query_sample import counted
-from hubless_service.maintaining.work import BUSY, LOCK, MaintenanceTask, Status, Work, flush_here, read_status
+from hubless_service.http.answers import Work
+from hubless_service.maintaining.work import BUSY, LOCK, MaintenanceTask, Status, do_task, read_status
 from hubless_service.settings import Settings
 
 _log = logging.getLogger("hubless.maintenance")
 
 LOOK_SECONDS = 5.0
 """Between two looks for work: a service that was killed, or another worker, may have left some."""
-Chore: TypeAlias = Work | Literal["flush"]
+Chore = Work | Literal["flush"]
 SHARE = 0.02
 """Of the targets: each flush makes a version, so a large collection waits for more."""
 _BUSY_SECONDS, _AFTER_FAILURE, _HOUR = 5.0, 60.0, 3600.0
@@ -88,7 +89,7 @@ class Maintainer:
 
     def written(self, living: WritableCollection) -> None:
         """Look for work if the writes of a collection are enough for a merge."""
-        if self._settings.merge_at and are_enough(living, *self._limits):
+        if are_enough(living, *self._limits):
             self._woken.set()
 
     def status(self, name: str) -> Status | None:
@@ -125,7 +126,8 @@ class Maintainer:
             name = living.base.name
             try:
                 order = None if living.log is None else read_order(self._catalog / name)
-                if order and order.fit and (order.sampled is None or self._are_asked(name, order)):
+                asked = self.counted(name, order)
+                if order and order.fit and (order.sampled is None or (asked and asked.queries >= order.sampled)):
                     waiting.append((name, "bank"))
                 if is_due(living, *self._limits):
                     waiting.insert(0, (name, "flush"))
@@ -151,8 +153,8 @@ class Maintainer:
         living = next((each for each in self._served() if each.base.name == name), None)
         if living is None:
             return None
-        task = MaintenanceTask(str(self._catalog), name, "merge", self._settings.keep_versions)
-        return flush_here(task, living.current.parts)
+        task = MaintenanceTask(self._catalog, name, "merge", self._settings.keep_versions)
+        return do_task(task, living.current.parts)
 
     def counted(self, name: str, order: BankOrder | None) -> CountedQueries | None:
         """Return how many live queries of a collection count for a bank that waits for them; None for another bank."""
@@ -160,14 +162,9 @@ class Maintainer:
             return None
         return counted(self._sample / name, order.sampled, order.trusted or ())
 
-    def _are_asked(self, name: str, order: BankOrder) -> bool:
-        found = self.counted(name, order)
-        return found is not None and order.sampled is not None and found.queries >= order.sampled
-
     def _work(self, name: str, work: Work) -> int | None:
         """Do it, and return the exit code; None if it was stopped, or its collection is gone."""
-        sample = None if self._sample is None else str(self._sample)
-        task = MaintenanceTask(str(self._catalog), name, work, self._settings.keep_versions, sample)
+        task = MaintenanceTask(self._catalog, name, work, self._settings.keep_versions, self._sample)
         home = task.home
         if not home.is_dir():
             return None
@@ -176,7 +173,7 @@ class Maintainer:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return BUSY
-            command = [sys.executable, "-P", "-m", "hubless_service.maintaining.work", json.dumps(task._asdict())]
+            command = [sys.executable, "-P", "-m", "hubless_service.maintaining.work", json.dumps(task, default=str)]
             # nobody waits for a merge: it leaves the other processors to the searches
             few = {} if work == "bank" else dict.fromkeys(_THREADS, "1")
             _log.info("%s begins", _about(name, work))
@@ -200,13 +197,6 @@ class Maintainer:
                 process.wait(_POLL_SECONDS)
         return process.returncode
 
-    def _wait(self, name: str, work: Chore) -> None:
-        """Let some work wait for another job. The log says so once of a bank."""
-        if work == "bank" and name not in self._told:
-            _log.info('collection "%s": %s waits for another job', name, work)
-            self._told.add(name)
-        self._not_before[name, work] = monotonic() + _BUSY_SECONDS
-
     def _note(self, name: str, work: Chore, code: int | None) -> None:
         """Note what came of some work, and when to try again if it failed."""
         if code is None:
@@ -220,7 +210,10 @@ class Maintainer:
             _log.info('collection "%s": %s is done: %s', name, work, made)
             self._on_done()
         elif code == BUSY:
-            self._wait(name, work)
+            if work == "bank" and name not in self._told:
+                _log.info('collection "%s": %s waits for another job', name, work)
+                self._told.add(name)
+            self._not_before[name, work] = monotonic() + _BUSY_SECONDS
         else:
             detail = ((status and status.problem) or {}).get("detail", f"its process ended with {code}")
             _log.error("%s failed: %s", _about(name, work), detail)

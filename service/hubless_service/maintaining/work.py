@@ -3,18 +3,16 @@
 Any worker can read the status: .work.json beside the versions. .work.lock is held while the work runs.
 """
 
-import json
 import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from hubless.builder.banks.bank_review import sampled_bank
 from hubless.builder.lifecycle import compact, flush, refit
@@ -30,12 +28,11 @@ from hubless.store.bundle import Manifest, read_manifest
 from hubless.store.catalog import Catalog
 from hubless.store.durable import is_locked, now, replaced
 from hubless.store.query_sample import counted, most_of_a_client, read_sample
-from hubless_service.http.answers import WorkAnswer
+from hubless_service.http.answers import Work, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, from_library, internal_error
 
 _STATUS, LOCK = ".work.json", ".work.lock"
 
-Work = Literal["merge", "bank", "scores"]
 NICER = 19
 BUSY, FAILED = 75, 70
 """Exit codes: another job changes the collection; the status says why it failed."""
@@ -82,18 +79,18 @@ def is_running(home: Path) -> bool:
 class MaintenanceTask(NamedTuple):
     """A task: the folder of the catalog, the collection, the work, how many versions to keep, and the query sample."""
 
-    catalog: str
+    catalog: Path
     collection: str
     work: Work
     keep: int | None
-    sample: str | None = None
+    sample: Path | None = None
 
     @property
     def home(self) -> Path:
         """The folder of the collection, or of what a correction of scores learns from."""
         if self.work == "scores":
-            return KeptCorrections(Path(self.catalog)).learned(self.collection).home
-        return Path(self.catalog) / self.collection
+            return KeptCorrections(self.catalog).learned(self.collection).home
+        return self.catalog / self.collection
 
 
 class _Reporter:
@@ -138,7 +135,7 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
     clients = note = None
     if order.sampled is not None:
         steps.step("checking live queries")
-        folder = Path(task.sample or "") / task.collection
+        folder = (task.sample or Path()) / task.collection
         trusted = order.trusted or ()
         if counted(folder, order.sampled, trusted).queries < order.sampled:
             return None  # it waits on: since the look another was put, or queries were deleted
@@ -170,32 +167,28 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
     return made
 
 
-def do_task(task: MaintenanceTask) -> int:
-    """Do some work, and return the exit code."""
+def _made(task: MaintenanceTask, order: BankOrder | None, written: Parts | None, steps: Steps) -> Manifest | None:
+    if written is not None:
+        return flush(Catalog(task.catalog), written, keep=task.keep)
+    if task.work == "bank":
+        return _fitted(task, order, steps)
+    if task.work == "scores":
+        steps.step("fitting scores")
+        KeptCorrections(task.catalog).learn(task.collection)
+        return None
+    return compact(task.catalog, task.collection, keep=task.keep, progress=steps)
+
+
+def do_task(task: MaintenanceTask, written: Parts | None = None) -> int:
+    """Do some work, write its status, and return the exit code. A bank that is wrong, or overtaken, is given up.
+
+    A merge makes what was `written` to a collection, as it is open, a segment of a new version; without that it trains
+    the index anew if that is due.
+    """
     order = read_order(task.home) if task.work == "bank" else None
-
-    def work(steps: Steps) -> Manifest | None:
-        if task.work == "bank":
-            return _fitted(task, order, steps)
-        if task.work == "scores":
-            steps.step("fitting scores")
-            KeptCorrections(Path(task.catalog)).learn(task.collection)
-            return None
-        return compact(task.catalog, task.collection, keep=task.keep, progress=steps)
-
-    return _reported(task, work, order)
-
-
-def flush_here(task: MaintenanceTask, written: Parts) -> int:
-    """Make what was written to a collection, as it is open, a segment of a new version. Return the exit code."""
-    return _reported(task, lambda _: flush(Catalog(task.catalog), written, keep=task.keep))
-
-
-def _reported(task: MaintenanceTask, work: Callable[[Steps], Manifest | None], order: BankOrder | None = None) -> int:
-    """Do some work, write its status, and return the exit code. A bank that is wrong, or overtaken, is given up."""
     reporter = _Reporter(task, order.number if order else 0)
     try:
-        reporter.end(work(reporter))
+        reporter.end(_made(task, order, written, reporter))
     except JobRunning:
         return BUSY
     except Exception as error:
@@ -222,7 +215,7 @@ def _end_with_service() -> None:
 
 def begin(argument: str) -> None:
     """Do the work that an argument names."""
-    task = MaintenanceTask(**json.loads(argument))
+    task = TypeAdapter(MaintenanceTask).validate_json(argument)
     os.nice(NICER)  # searches go first
     threading.Thread(target=_end_with_service, name="alive", daemon=True).start()
     sys.exit(do_task(task))

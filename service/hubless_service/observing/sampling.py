@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-import hubless
+from hubless import Collection
 from hubless.errors import StorageError
 from hubless.search.kept_scores.kept_corrections import KeptCorrections
 from hubless.search.kept_scores.learned_lists import AskedList
@@ -83,7 +83,7 @@ class QuerySampler:
         self.failures: dict[str, StorageError | None] = {}
         self._looked = 0.0
 
-    def note(self, trace: Trace, collection: hubless.Collection, queries: Sequence[Query]) -> None:
+    def note(self, trace: Trace, collection: Collection, queries: Sequence[Query]) -> None:
         """Note queries of a request that has been answered."""
         client = client_of(trace)
         metric = collection.manifest.metric
@@ -92,7 +92,7 @@ class QuerySampler:
                 vector = compared_query(collection, query.asked)
                 self._waiting.note(SampledQuery(collection.name, metric, vector, client), vector.nbytes + _BESIDE)
 
-    async def keep_clicks(self, trace: Trace, collection: hubless.Collection, clicks: Sequence[Click]) -> None:
+    async def keep_clicks(self, trace: Trace, collection: Collection, clicks: Sequence[Click]) -> None:
         """Write clicks, whose queries are prepared (1, d), those of one request after the other.
 
         Raises `StorageError`, and the problem `too_many_requests` if too many others wait.
@@ -192,7 +192,7 @@ class SamplerThread(threading.Thread):
         return [self] if self.ident else []
 
 
-def compared_query(collection: hubless.Collection, asked: F32) -> F32:
+def compared_query(collection: Collection, asked: F32) -> F32:
     """Return a query (d,) as it is compared, of one that was prepared (1, d)."""
     vector: F32 = collection.parts.space.restored(asked)[0].copy()
     return vector

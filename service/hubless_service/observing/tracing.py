@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable
 from time import perf_counter, time_ns
 
-from opentelemetry.propagators.textmap import TextMapPropagator
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
@@ -22,7 +21,7 @@ class Tracing:
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
         self._tracer = provider.get_tracer("hubless")
-        self._propagator: TextMapPropagator = TraceContextTextMapPropagator()
+        self._propagator = TraceContextTextMapPropagator()
 
     def export(
         self, headers: Iterable[tuple[bytes, bytes]], method: str, route: str, status: int, trace: Trace

@@ -8,17 +8,14 @@ import numpy as np
 from fastapi import Response
 from numpy.typing import NDArray
 
-import hubless
-from hubless import measures
+from hubless import Collection, measures
 from hubless.builder.pipeline.survey import K_OCCURRENCE
-from hubless.errors import UnknownField
 from hubless.measures import k_occurrence
 from hubless.measures.chance import Chance
 from hubless.measures.projection import Projection
 from hubless.search.parts import projection
 from hubless.store.kept_scan import kept_scan
 from hubless.vectors.arrays import F32, I64
-from hubless_service import openapi
 from hubless_service.http.answers import (
     FindingsAnswer,
     HubnessAnswer,
@@ -28,10 +25,11 @@ from hubless_service.http.answers import (
     RankingOccurrence,
     ScanAnswer,
 )
-from hubless_service.http.problems import clip
 from hubless_service.http.requests import FindingsRequest, OccurrenceRequest, ProjectionRequest
 from hubless_service.http.responses import send, send_heavy, served
-from hubless_service.routes.route import Call, Held, ShelfPlace, UrlOf, routes_of
+from hubless_service.http.values import check_column
+from hubless_service.openapi import SEARCHED
+from hubless_service.routes.route import Call, Held, OwnName, UrlOf, routes_of
 from hubless_service.searching.once import OnceAVersion
 
 hubness_routes = routes_of("collections")
@@ -50,7 +48,7 @@ _NOWHERE = Projection(np.empty(0, np.int64), _EMPTY, _EMPTY, np.zeros(2))
     f"{_PATH}/hubness",
     "How hubby the answers are that a collection gives",
     HubnessAnswer,
-    *openapi.SEARCHED,
+    *SEARCHED,
 )
 async def get_hubness(call: Call, held: Held) -> Response:
     """Counted over the recent queries. Each version begins anew.
@@ -69,7 +67,7 @@ async def get_hubness(call: Call, held: Held) -> Response:
     f"{_PATH}/occurrence",
     "How often targets are found by bank queries, and the hubs",
     OccurrenceAnswer,
-    *openapi.SEARCHED,
+    *SEARCHED,
 )
 async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) -> Response:
     """Of the version as it was built, raw and corrected at strength 1."""
@@ -82,7 +80,7 @@ async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) 
     f"{_PATH}/occurrence/queries",
     "Which bank queries find a target",
     FindingsAnswer,
-    *openapi.SEARCHED,
+    *SEARCHED,
     "point_not_found",
 )
 async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> Response:
@@ -92,9 +90,8 @@ async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> R
 
 
 @hubness_routes.at("GET", f"{_PATH}/scan", "The last scan for planted hubs that was kept", ScanAnswer)
-async def get_scan(call: Call, place: ShelfPlace) -> Response:
+async def get_scan(call: Call, name: OwnName) -> Response:
     """`hubless scan --set keep=true` keeps it."""
-    name, _ = place
     kept = await asyncio.to_thread(kept_scan, call.engine.catalog.home(name))
     return send({"scan": kept, "collection": name})
 
@@ -104,19 +101,17 @@ async def get_scan(call: Call, place: ShelfPlace) -> Response:
     f"{_PATH}/projection",
     "Targets and bank queries on their first two principal components",
     ProjectionAnswer,
-    *openapi.SEARCHED,
+    *SEARCHED,
 )
 async def get_projection(call: Call, held: Held, url: UrlOf[ProjectionRequest]) -> Response:
     """Of the version as it was built: at most 5,000 targets, always with those that are found most often."""
-    known = held.origin.manifest.payload_columns
-    if url.column is not None and url.column not in known:
-        expected = f"one of {', '.join(known)}" if known else "none, as there is no payload"
-        raise UnknownField("column", f"payload columns: {expected}", clip(url.column))
+    if url.column is not None:
+        check_column(url.column, held.origin.manifest.payload_columns, "column")
     answer = await call.engine.run(call.trace, partial(_projection, held.origin, url.column), held)
     return await send_heavy(_VALUES * len(answer["targets"]["id"]), lambda: answer)
 
 
-def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
+def _occurrence(version: Collection, limit: int) -> OccurrenceAnswer:
     """Return N_10 of a version in figures, histograms and at most `limit` hubs of each ranking."""
     counts = _counts(version)
     measured = version.manifest.measured
@@ -146,7 +141,7 @@ def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
     }
 
 
-def _ranking(version: hubless.Collection, found: NDArray[np.int64], counts: I64, limit: int) -> RankingOccurrence:
+def _ranking(version: Collection, found: NDArray[np.int64], counts: I64, limit: int) -> RankingOccurrence:
     often, targets = np.unique(counts, return_counts=True)
     rows = np.argsort(-counts, kind="stable")[:limit]
     rows = rows[counts[rows] > 0]
@@ -165,10 +160,10 @@ def _ranking(version: hubless.Collection, found: NDArray[np.int64], counts: I64,
     }
 
 
-def _findings(version: hubless.Collection, text: str) -> FindingsAnswer:
+def _findings(version: Collection, text: str) -> FindingsAnswer:
     wanted = version.parts.ids.parse(text)
     row = version.row(wanted)
-    finds = _known_finds(version)
+    finds = _finds(version)
     raw, corrected = ([], []) if finds is None else (_of_row(version, finds, ranking, row) for ranking in finds)
     return {
         "id": wanted,
@@ -179,7 +174,7 @@ def _findings(version: hubless.Collection, text: str) -> FindingsAnswer:
     }
 
 
-def _of_row(version: hubless.Collection, finds: I64, ranking: I64, row: int) -> list[QueryFinding]:
+def _of_row(version: Collection, finds: I64, ranking: I64, row: int) -> list[QueryFinding]:
     queries, places = np.nonzero(ranking == row)
     firsts = version.ids(finds[1, queries, 0])
     return [
@@ -188,7 +183,7 @@ def _of_row(version: hubless.Collection, finds: I64, ranking: I64, row: int) -> 
     ]
 
 
-def _projection(version: hubless.Collection, column: str | None) -> ProjectionAnswer:
+def _projection(version: Collection, column: str | None) -> ProjectionAnswer:
     """Return the drawn targets, with their values of a payload column, and the bank queries."""
     drawn = _known_projection(version)
     counts = _counts(version)
@@ -225,7 +220,8 @@ class Counts(NamedTuple):
     stored: bool
 
 
-def _finds(version: hubless.Collection) -> I64 | None:
+@OnceAVersion
+def _finds(version: Collection) -> I64 | None:
     """Return the first ten (2, s, k) of each query of the bank sample, raw and at full strength; None without one."""
     sample = version.parts.bank_sample
     if sample is None or not version.count:
@@ -233,22 +229,21 @@ def _finds(version: hubless.Collection) -> I64 | None:
     return np.stack([_ranked(version, sample, strength) for strength in (0.0, 1.0)])
 
 
-def _ranked(version: hubless.Collection, sample: F32, strength: float) -> I64:
+def _ranked(version: Collection, sample: F32, strength: float) -> I64:
     parts = [sample[start : start + _TOGETHER] for start in range(0, len(sample), _TOGETHER)]
     return np.concatenate([version.query(part, K_OCCURRENCE, strength, prepared=True).rows for part in parts])
 
 
-def _counts(version: hubless.Collection) -> Counts | None:
+def _counts(version: Collection) -> Counts | None:
     """Return how often each target is found; None if that was not measured, and there is no sample of the bank."""
     stored = version.parts.occurrence()
     measured = version.manifest.measured
     if stored is not None and measured is not None:
         return Counts(stored, measured.queries, stored=True)
-    if (finds := _known_finds(version)) is None:
+    if (finds := _finds(version)) is None:
         return None
     return Counts(np.stack([k_occurrence(rows, version.count) for rows in finds]), finds.shape[1], stored=False)
 
 
 # what takes a while is computed once a version, in a search thread
-_known_finds = OnceAVersion(_finds)
 _known_projection = OnceAVersion(lambda version: projection(version.parts) or _NOWHERE)

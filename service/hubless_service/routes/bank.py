@@ -1,13 +1,13 @@
 """The query bank: given, described, and the sample of it that a version stores."""
 
-import asyncio
+from asyncio import sleep, to_thread
 from time import perf_counter
 from typing import Any, cast
 
 import numpy as np
 from fastapi import Response
 
-import hubless
+from hubless import Collection
 from hubless.builder.banks.payload_queries import MOST_PAYLOAD_QUERIES, payload_queries
 from hubless.builder.lifecycle import check_refittable
 from hubless.corrections.roles import text_of
@@ -16,7 +16,7 @@ from hubless.store.bank_order import BankOrder, give_bank, read_order
 from hubless.vectors.free_payload import is_free
 from hubless_service import openapi
 from hubless_service.http.answers import BankAnswer, BankQueryAnswer, CountedAnswer, WorkAnswer
-from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
+from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
 from hubless_service.http.responses import send, served
 from hubless_service.routes.route import Administered, Call, Held, routes_of
@@ -24,6 +24,8 @@ from hubless_service.searching.search_service import SearchService
 
 bank_routes = routes_of("collections")
 _PATH = "/v1/collections/{collection}/bank"
+_AS_SENT = ("correction", "parameters", "relevant", "sampled", "trusted")
+"""Fields that an order has as they were sent."""
 _LONGEST = 9
 """Digits of a number that is worth reading."""
 _LOOK_SECONDS = 0.05
@@ -66,7 +68,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
         fitted = await _fitted(engine, name, order.number, deadline)
         if fitted:
             await engine.freshness.answer(name)
-    waiting = await _waiting(engine, name)
+    waiting = await to_thread(read_order, engine.catalog.path / name)
     answer = await _describe(engine, engine.shelf.collection(name), waiting)
     place = {"Location": f"/v1/collections/{name}/bank"}
     return send(answer, None if fitted else place, 200 if fitted else 202)
@@ -75,7 +77,9 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
 @bank_routes.at("GET", _PATH, "The query bank that the correction was fitted on", BankAnswer)
 async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
-    waiting = await _waiting(call.engine, held.name)  # once: it may be fitted before a second look
+    waiting = await to_thread(
+        read_order, call.engine.catalog.path / held.name
+    )  # once: it may be fitted before a second look
     if waiting is None:
         await call.engine.freshness.serves_current(call.trace, held.name)
         held = call.engine.shelf.collection(held.name)
@@ -99,10 +103,10 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
     if not call.access.has(role):
         raise HttpProblem("forbidden", f"Stored bank queries need a key of role {role}.")
     if sample is None:
-        raise InputError("number", f"none, as version {held.version} stores no bank queries", clip(number))
+        raise InputError("number", f"none, as version {held.version} stores no bank queries", number)
     wanted = int(number) if number.isdecimal() and number.isascii() and len(number) <= _LONGEST else -1
     if not 0 <= wanted < len(sample):
-        raise InputError("number", f"a whole number from 0 to {len(sample) - 1}", clip(number))
+        raise InputError("number", f"a whole number from 0 to {len(sample) - 1}", number)
     answer: BankQueryAnswer = {
         "number": wanted,
         "stored": len(sample),
@@ -112,11 +116,11 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
     return send(answer)
 
 
-async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> BankOrder:
+async def _give(call: Call, held: Collection, body: PutBankRequest) -> BankOrder:
     """Bring a bank to the disk."""
     home = call.engine.catalog.path / held.name
     append = body.mode == "append"
-    waiting = await asyncio.to_thread(read_order, home) if append else None
+    waiting = await to_thread(read_order, home) if append else None
     groups = _groups(held, body, waiting)  # before texts are encoded
     plain = held.parts.space.plain
     if body.vectors is not None:
@@ -127,7 +131,7 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         queries = np.empty((0, held.dim), np.float32)
     elif body.payload is not None:
         most = min(MOST_PAYLOAD_QUERIES, call.settings.max_bank_queries)
-        queries = await asyncio.to_thread(payload_queries, held, body.payload, most)
+        queries = await to_thread(payload_queries, held, body.payload, most)
     else:
         texts = dict(enumerate(body.texts_ or ()))
         encoded = await call.engine.encoding.vectors(
@@ -137,24 +141,20 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
     count = len(queries) + (waiting.queries if waiting else 0)
     most = call.settings.max_bank_queries
     if count > most:
-        raise InputError("vectors", f"at most {most} queries in all", str(count))
-    return await asyncio.to_thread(
+        raise InputError("vectors", f"at most {most} queries in all", count)
+    return await to_thread(
         give_bank,
         home,
         queries,
         append=append,
         fit=body.fit is not False,
-        correction=body.correction,
-        parameters=body.parameters,
-        relevant=body.relevant,
-        sampled=body.sampled,
-        trusted=body.trusted,
+        **{name: getattr(body, name) for name in _AS_SENT},
         **groups,
         since=held.manifest.bank_order,
     )
 
 
-def _groups(held: hubless.Collection, body: PutBankRequest, waiting: BankOrder | None) -> dict[str, Any]:
+def _groups(held: Collection, body: PutBankRequest, waiting: BankOrder | None) -> dict[str, Any]:
     """Return the fields of an order that say by which payload column a correction is fitted, and for which groups."""
     known = held.manifest.fit_by if waiting is None or waiting.sampled is not None else waiting.fit_by
     column = (known or "") if body.fit_by is None else body.fit_by
@@ -175,7 +175,7 @@ def _groups(held: hubless.Collection, body: PutBankRequest, waiting: BankOrder |
 async def _fitted(engine: SearchService, name: str, number: int, deadline: float) -> bool:
     """Wait until a bank is fitted and served. Return whether it is."""
     while perf_counter() < deadline:
-        status = await asyncio.to_thread(engine.maintainer.status, name)
+        status = await to_thread(engine.maintainer.status, name)
         if status is not None and status.number >= number and status.state != "running":
             if status.state == "failed":
                 said = dict(status.problem or {})
@@ -183,19 +183,15 @@ async def _fitted(engine: SearchService, name: str, number: int, deadline: float
                 raise HttpProblem(code if code in PROBLEM_TYPES else "internal_error", detail, said)
             if (status.version or "") <= engine.shelf.collection(name).version:  # ids sort by age
                 return True
-        await asyncio.sleep(_LOOK_SECONDS)
+        await sleep(_LOOK_SECONDS)
     return False
 
 
-async def _waiting(engine: SearchService, name: str) -> BankOrder | None:
-    return await asyncio.to_thread(read_order, engine.catalog.path / name)
-
-
-async def _describe(engine: SearchService, holder: hubless.Collection, waiting: BankOrder | None) -> BankAnswer:
+async def _describe(engine: SearchService, holder: Collection, waiting: BankOrder | None) -> BankAnswer:
     """Return what is told of the bank of a version, and of one that waits."""
     bank = holder.manifest.bank
-    counted = await asyncio.to_thread(engine.maintainer.counted, holder.name, waiting)
-    status = await asyncio.to_thread(engine.maintainer.status, holder.name)
+    counted = await to_thread(engine.maintainer.counted, holder.name, waiting)
+    status = await to_thread(engine.maintainer.status, holder.name)
     return {
         "queries": bank.queries if bank else 0,
         "stored": 0 if holder.parts.bank_sample is None else len(holder.parts.bank_sample),

@@ -1,8 +1,8 @@
 """The collections: what is served, created and deleted; and aliases, other names of collections."""
 
-import asyncio
 import logging
 import re
+from asyncio import to_thread
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -11,15 +11,14 @@ from typing import Annotated, Any, cast
 
 from fastapi import Header, Response
 
-import hubless
+from hubless import Alias, Catalog, Collection
 from hubless.builder.lifecycle import create
 from hubless.builder.pipeline.engines import delete
 from hubless.encoders import Endpoint
 from hubless.errors import AliasNotFound, CollectionNotFound, InputError, PreconditionFailed
 from hubless.store.bundle import Manifest
 from hubless.store.names import check_name
-from hubless_service import openapi
-from hubless_service.access.authentication import check_role, of_others
+from hubless_service.access.authentication import of_others
 from hubless_service.access.keys import Access
 from hubless_service.http.answers import (
     AliasAnswer,
@@ -31,12 +30,13 @@ from hubless_service.http.answers import (
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import AliasRequest, CreateCollectionRequest, DeleteCollectionRequest
 from hubless_service.http.responses import send
+from hubless_service.openapi import ETAG, UNSERVED
 from hubless_service.routes.route import (
     AdminAccess,
     Call,
     CreateAccess,
     Held,
-    ShelfPlace,
+    OwnName,
     UrlOf,
     readable_collection,
     routes_of,
@@ -55,7 +55,7 @@ AliasIfMatch = Annotated[str | None, Header(description="The ETag that the alias
 IfNoneMatch = Annotated[str | None, Header(description="* if the alias may not be there yet.")]
 
 
-@collection_routes.at("GET", "/v1/collections", "All collections that are served", CollectionsAnswer, *openapi.UNSERVED)
+@collection_routes.at("GET", "/v1/collections", "All collections that are served", CollectionsAnswer, *UNSERVED)
 async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
     await call.engine.freshness.settle(call.trace)
@@ -75,7 +75,7 @@ async def get_collection(call: Call, held: Held) -> Response:
     "Create an empty collection",
     CollectionAnswer,
     "collection_exists",
-    *openapi.UNSERVED,
+    *UNSERVED,
     also={201: {"model": CollectionAnswer, "description": "It was created."}},
 )
 async def create_collection(
@@ -87,11 +87,11 @@ async def create_collection(
     """
     engine = call.engine
     check_name(collection)
-    if collection in await asyncio.to_thread(engine.catalog.aliases):
+    if collection in await to_thread(engine.catalog.aliases):
         raise InputError("collection", "a name that is no alias", repr(collection))
     encoder = None if body.encoder is None else _endpoint(access, body.encoder, body.dim)
     settings = body.model_dump() | {"keep_full": bool(body.keep_full), "encoder": encoder}
-    created = await asyncio.to_thread(create, engine.catalog.path, collection, **settings)
+    created = await to_thread(create, engine.catalog.path, collection, **settings)
     if created:
         _log.info('collection "%s" was created, id=%s', collection, call.trace.request_id)
         engine.shelf.drop(collection)  # one of that name that was deleted through another worker
@@ -110,14 +110,14 @@ async def create_collection(
     "collection_aliased",
 )
 async def delete_collection(
-    call: Call, collection: str, place: ShelfPlace, access: AdminAccess, url: UrlOf[DeleteCollectionRequest]
+    call: Call, collection: str, name: OwnName, access: AdminAccess, url: UrlOf[DeleteCollectionRequest]
 ) -> Response:
     """Nothing of it can be had back. Needs its own name, not an alias, and a key of role admin.
 
     Refused while aliases stand for it, unless they are to go, too.
     """
     engine = call.engine
-    await asyncio.to_thread(delete, engine.catalog, collection, aliases=url.aliases or False)
+    await to_thread(delete, engine.catalog, collection, aliases=url.aliases or False)
     _log.info('collection "%s" was deleted, id=%s', collection, call.trace.request_id)
     engine.shelf.drop(collection)
     await engine.freshness.answer()
@@ -135,13 +135,13 @@ def _endpoint(access: Access, description: dict[str, Any], dim: int) -> Endpoint
     try:
         encoder = Endpoint.load(Path(), {"dim": dim, **description})
     except InputError as error:
-        raise InputError(error.parameter.replace(", ", "."), error.expected, error.received) from error
+        raise error.about(error.parameter.replace(", ", ".")) from error
     if encoder.dim != dim:
         raise InputError("encoder.dim", f"{dim}, as the vectors have", encoder.dim)
     return encoder
 
 
-def _described(call: Call, collection: hubless.Collection) -> CollectionAnswer:
+def _described(call: Call, collection: Collection) -> CollectionAnswer:
     """Return the document of a collection."""
     manifest = collection.manifest
     parts = collection.parts
@@ -180,9 +180,7 @@ async def list_aliases(call: Call) -> Response:
     return send({"aliases": [_document(name, alias) for name, alias in found.items()]})
 
 
-@alias_routes.at(
-    "GET", _ALIAS, "What an alias stands for", AliasAnswer, "alias_not_found", "storage", also=openapi.ETAG
-)
+@alias_routes.at("GET", _ALIAS, "What an alias stands for", AliasAnswer, "alias_not_found", "storage", also=ETAG)
 async def get_alias(call: Call, alias: str) -> Response:
     """The answer has the ETag that you need to change the alias."""
     return _alias_answer(alias, await _alias(call, alias))
@@ -197,7 +195,7 @@ async def get_alias(call: Call, alias: str) -> Response:
     "collection_not_found",
     "precondition_required",
     "storage",
-    also=openapi.ETAG,
+    also=ETAG,
 )
 async def put_alias(
     call: Call,
@@ -217,7 +215,7 @@ async def put_alias(
     check_name(alias, "alias")
 
     async def expected() -> int:
-        there, collections = await asyncio.to_thread(_names, engine.catalog)
+        there, collections = await to_thread(_names, engine.catalog)
         # what is wrong whatever the headers expect comes first
         if not (access.sees(collection) and collection in collections):
             raise CollectionNotFound(f'There is no collection "{collection}".')
@@ -242,7 +240,7 @@ async def delete_alias(call: Call, alias: str, if_match: AliasIfMatch = None) ->
 
     async def expected() -> int:
         found = await _alias(call, alias)
-        check_role(call.trace, call.settings, "admin")
+        call.check_role("admin")
         return _expected(found, if_match)
 
     removed = await _changed(expected, partial(call.engine.catalog.remove_alias, alias))
@@ -251,7 +249,7 @@ async def delete_alias(call: Call, alias: str, if_match: AliasIfMatch = None) ->
     return send(_document(alias, removed))
 
 
-def _names(catalog: hubless.Catalog) -> tuple[dict[str, hubless.Alias], list[str]]:
+def _names(catalog: Catalog) -> tuple[dict[str, Alias], list[str]]:
     """Return aliases and collections as they were at one moment: whoever deletes both may be between them."""
     while True:
         found, collections = catalog.aliases(), catalog.collections()
@@ -259,13 +257,13 @@ def _names(catalog: hubless.Catalog) -> tuple[dict[str, hubless.Alias], list[str
             return found, collections
 
 
-async def _visible(call: Call) -> dict[str, hubless.Alias]:
+async def _visible(call: Call) -> dict[str, Alias]:
     # read from the disk, as another worker may just have changed them
-    found = await asyncio.to_thread(call.engine.catalog.aliases)
+    found = await to_thread(call.engine.catalog.aliases)
     return {name: alias for name, alias in found.items() if call.access.sees(alias.collection)}
 
 
-async def _alias(call: Call, alias: str) -> hubless.Alias:
+async def _alias(call: Call, alias: str) -> Alias:
     found = await _visible(call)
     if alias not in found:
         raise _no_alias(alias)
@@ -276,15 +274,15 @@ def _no_alias(name: str) -> AliasNotFound:
     return AliasNotFound(f'There is no alias "{name}".')
 
 
-async def _changed(expected: Callable[[], Awaitable[int]], change: Callable[..., hubless.Alias]) -> hubless.Alias:
+async def _changed(expected: Callable[[], Awaitable[int]], change: Callable[..., Alias]) -> Alias:
     """Change an alias. If somebody else was first, look again what the headers expect: `*` may still hold."""
     while True:
         revision = await expected()
         with suppress(PreconditionFailed):
-            return await asyncio.to_thread(change, expected=revision)
+            return await to_thread(change, expected=revision)
 
 
-def _expected(before: hubless.Alias | None, match: str | None, none_match: str | None = None) -> int:
+def _expected(before: Alias | None, match: str | None, none_match: str | None = None) -> int:
     """Return the revision that the headers expect the alias to have; 0 if it must not exist."""
     revision = before.revision if before else 0
     if match is not None and not (before and (match.strip() == "*" or str(revision) in _TAG.findall(match))):
@@ -296,10 +294,10 @@ def _expected(before: hubless.Alias | None, match: str | None, none_match: str |
     return revision
 
 
-def _alias_answer(name: str, alias: hubless.Alias) -> Response:
+def _alias_answer(name: str, alias: Alias) -> Response:
     document = _document(name, alias)
     return send(document, {"ETag": document["etag"]})
 
 
-def _document(name: str, alias: hubless.Alias) -> AliasAnswer:
+def _document(name: str, alias: Alias) -> AliasAnswer:
     return {"alias": name, "collection": alias.collection, "etag": f'"{alias.revision}"'}

@@ -1,12 +1,12 @@
 """The outermost layer: observes each request, and answers one to an endpoint past the other layers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from fastapi import Response
 from starlette.routing import BaseRoute
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hubless_service.access.authentication import KeyCheck
 from hubless_service.http.exchange import Exchange
@@ -24,11 +24,11 @@ class Front:
     page of another origin, and some are allowed: its key is checked here, and its route is called.
     """
 
-    layers: Callable[[Scope, Receive, Send], Awaitable[None]]
+    layers: ASGIApp
     state: AppState
     observer: Observer
     check_key: KeyCheck | None
-    origins: bool
+    cors: Callable[[ASGIApp], ASGIApp] | None
     routes: list[BaseRoute]
 
     def __post_init__(self) -> None:
@@ -66,13 +66,20 @@ class Front:
         """Return status, headers and body of the answer."""
         if isinstance(trace, Exchange) and trace.refusal:
             return _parts(respond(trace.refusal, trace))
-        found = None if self.origins and b"origin" in trace.heads else self._find(scope["method"], scope["path"])
-        if found is None:
-            return await self._through_layers(scope, receive)
-        scope["route"], scope["path_params"] = found
-        if self.check_key and (problem := self.check_key(scope)):
+        method = scope["method"]
+        cors = self.cors if b"origin" in trace.heads else None
+        found = None if cors else self._find(method, scope["path"])
+        if found:
+            scope["route"], scope["path_params"] = found
+        asks_first = cors and method == "OPTIONS" and b"access-control-request-method" in trace.heads  # without a key
+        problem = self.check_key(scope) if self.check_key and not asks_first else None
+        if cors:
+            return await self._through(cors(respond(problem, trace) if problem else self.layers), scope, receive)
+        if problem:
             return _parts(respond(problem, trace))
-        return _parts(await found[0].respond(Call(scope, self.state)))
+        if found:
+            return _parts(await found[0].respond(Call(scope, self.state)))
+        return await self._through(self.layers, scope, receive)
 
     def _find(self, method: str, path: str) -> tuple[DirectRoute, dict[str, str]] | None:
         """Return the endpoint of a path, and the parts of the path. HEAD is GET, and its answer has no body."""
@@ -81,8 +88,8 @@ class Front:
                 return route, found.groupdict()
         return None
 
-    async def _through_layers(self, scope: Scope, receive: Receive) -> tuple[int, Headers, bytes]:
-        """Return the answer of the layers below, once it is whole: pages are small."""
+    async def _through(self, app: ASGIApp, scope: Scope, receive: Receive) -> tuple[int, Headers, bytes]:
+        """Return the answer of layers below, once it is whole: pages are small."""
         status, headers, body = 0, Headers(), list[bytes]()
 
         async def collect(message: Message) -> None:
@@ -93,7 +100,7 @@ class Front:
                 body.append(message.get("body", b""))
 
         inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
-        await self.layers(inner, receive, collect)
+        await app(inner, receive, collect)
         if "route" in inner:
             scope["route"] = inner["route"]
         return status, headers, b"".join(body)

@@ -23,7 +23,7 @@ health_routes = routes_of("health")
 async def get_access(call: Call) -> Response:
     """Works with any key that the server knows."""
     access = call.access
-    limit = call.access.collections
+    limit = access.collections
     answer: AccessAnswer = {
         "keys": ACCESS in call.scope,
         "role": access.role,

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import fastapi_offline
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.routing import Mount, Route
 from starlette.types import Scope
 
 import hubless_service
@@ -36,31 +37,21 @@ class _Files(StaticFiles):
         return response
 
 
-def install_console(app: FastAPI) -> None:
-    """Serve the console and its files."""
-
-    async def to_page(request: Request) -> Response:
-        # relative, so that it also works behind a proxy that serves it under a prefix
-        return RedirectResponse(f"{CONSOLE.removeprefix('/')}/", headers=_HEADERS)
-
-    app.add_route(CONSOLE, to_page, include_in_schema=False)
-    app.mount(CONSOLE, _Files(directory=FILES, html=True))
-
-
 _ASSETS = Path(fastapi_offline.__file__).parent / "static"
 _DOCS_POLICY = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'").replace(" blob: https:", "")
 """Swagger UI writes styles, and shows no pictures."""
 
 
-def install_docs(app: FastAPI) -> None:
-    """Serve Swagger UI from the files of an installed package, and lead `/` to the page that people begin with."""
+async def _docs(request: Request) -> Response:
+    return FileResponse(FILES / "docs.html", headers={"Content-Security-Policy": _DOCS_POLICY})
 
-    async def page(request: Request) -> Response:
-        return FileResponse(FILES / "docs.html", headers={"Content-Security-Policy": _DOCS_POLICY})
 
-    async def to_start(request: Request) -> Response:
-        return RedirectResponse(CONSOLE.removeprefix("/"))
-
-    app.add_route(DOCS, page, include_in_schema=False)
-    app.mount(f"{DOCS}/assets", StaticFiles(directory=_ASSETS))
-    app.add_route("/", to_start, include_in_schema=False)
+_START = CONSOLE.removeprefix("/")  # relative, so that it also works behind a proxy that serves it under a prefix
+PAGES = [
+    Route("/", RedirectResponse(_START), methods=["GET"]),
+    Route(CONSOLE, RedirectResponse(f"{_START}/", headers=_HEADERS), methods=["GET"]),
+    Mount(CONSOLE, _Files(directory=FILES, html=True)),
+    Route(DOCS, _docs),
+    Mount(f"{DOCS}/assets", StaticFiles(directory=_ASSETS)),
+]
+"""The console, Swagger UI from the files of an installed package, and `/`, which leads to where people begin."""

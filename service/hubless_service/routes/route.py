@@ -6,30 +6,29 @@ FastAPI makes the contract from the signatures. It would solve dependencies at t
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from types import FunctionType
-from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_type_hints
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope, Send
 
-import hubless
+from hubless import Collection
 from hubless.errors import HublessError, InputError
-from hubless_service import openapi
-from hubless_service.access.authentication import ACCESS, check_role
+from hubless_service.access.authentication import ACCESS, host_of, of_others
 from hubless_service.access.keys import EVERYTHING, Access
 from hubless_service.http.bodies import read_body, read_url
-from hubless_service.http.problems import HttpProblem, from_library, out_of_memory, respond
+from hubless_service.http.problems import OUT_OF_MEMORY, HttpProblem, from_library, respond
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Json, Subject
+from hubless_service.openapi import BODY, FIELDS, KEY_SCHEMES, READ, route
 from hubless_service.searching.search_service import SearchService
-from hubless_service.searching.shelf import Slot
-from hubless_service.settings import Role, Settings
+from hubless_service.settings import ROLES, Role, Settings, is_loopback
 
 _log = logging.getLogger("hubless.requests")
 
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound=Callable[..., Any])
-UrlOf: TypeAlias = Annotated[_T, Query()]
+UrlOf = Annotated[_T, Query()]
 """A model of the fields of the URL."""
 
 
@@ -55,17 +54,39 @@ class Call(Request):
         """When the time of a request that names none is over, on the clock of `perf_counter`."""
         return self.trace.started + self.settings.default_timeout_ms / 1000
 
+    def check_role(self, role: Role, name: str | None = None) -> Access:
+        """Raise `forbidden` unless the request may write, or administer; return what it may do.
 
-async def readable_collection(call: Call, collection: str) -> hubless.Collection:
+        A key that is limited makes things of a `name` only if the name is in its list, whether or not another has it.
+
+        Without keys it may if it comes from no browser, or from a page of this machine or of an origin that is allowed
+        by name: otherwise any page that somebody opens here could change what is served.
+        """
+        if not self.access.has(role):
+            needed = " or ".join(ROLES[ROLES.index(role) :])
+            raise HttpProblem("forbidden", f"This needs a key of role {needed}.")
+        if address := self.settings.address:
+            detail = f"The catalog is at {address}. Change it by hubless build, reindex or rollback, and not over HTTP."
+            raise HttpProblem("forbidden", detail)
+        origin = self.trace.heads.get(b"origin", b"").decode("latin-1")
+        named = ACCESS in self.scope or origin in self.settings.origins
+        if origin and not named and not is_loopback(host_of(origin)):
+            raise HttpProblem("forbidden", "Without API keys a page of another origin may not do this.")
+        if name is not None and not self.access.sees(name):
+            raise of_others()
+        return self.access
+
+
+async def readable_collection(call: Call, collection: str) -> Collection:
     """Return the collection with every write that was answered before, whichever worker answered it."""
     _, slot = await call.engine.freshness.find(call.trace, call.access, collection, writes=True)
     return slot.opened
 
 
-async def _writable(call: Call, collection: str) -> hubless.Collection:
+async def _writable(call: Call, collection: str) -> Collection:
     _, slot = await call.engine.freshness.find(call.trace, call.access, collection)
     held = slot.opened
-    check_role(call.trace, call.settings, "write")
+    call.check_role("write")
     if not held.parts.is_folded:
         expected = (
             "one whose correction is an offset for each target; PUT its bank with correction auto, or build it again"
@@ -75,37 +96,37 @@ async def _writable(call: Call, collection: str) -> hubless.Collection:
     return held
 
 
-def _needing(role: Role) -> Callable[..., Awaitable[hubless.Collection]]:
-    async def found(call: Call, collection: str) -> hubless.Collection:
+def _needing(role: Role) -> Callable[..., Awaitable[Collection]]:
+    async def found(call: Call, collection: str) -> Collection:
         held = await readable_collection(call, collection)
-        check_role(call.trace, call.settings, role)
+        call.check_role(role)
         return held
 
     return found
 
 
 async def _creator(call: Call, collection: str) -> Access:
-    return check_role(call.trace, call.settings, "write", collection)
+    return call.check_role("write", collection)
 
 
 async def _administrator(call: Call) -> Access:
-    return check_role(call.trace, call.settings, "admin", call.path_params.get("name"))
+    return call.check_role("admin", call.path_params.get("name"))
 
 
-async def _slot(call: Call, collection: str) -> tuple[str, Slot]:
-    return await call.engine.freshness.find(call.trace, call.access, collection)
+async def _own_name(call: Call, collection: str) -> str:
+    return (await call.engine.freshness.find(call.trace, call.access, collection))[0]
 
 
-Held = Annotated[hubless.Collection, Depends(readable_collection)]
+Held = Annotated[Collection, Depends(readable_collection)]
 """The collection of the path, as it is served."""
-Writable = Annotated[hubless.Collection, Depends(_writable)]
+Writable = Annotated[Collection, Depends(_writable)]
 """The same, for requests that may write."""
-Administered = Annotated[hubless.Collection, Depends(_needing("admin"))]
+Administered = Annotated[Collection, Depends(_needing("admin"))]
 """The same, for requests that may administer."""
-Told = Annotated[hubless.Collection, Depends(_needing("write"))]
+Told = Annotated[Collection, Depends(_needing("write"))]
 """The same, for requests that tell what people do, and leave it as it is."""
-ShelfPlace = Annotated[tuple[str, Slot], Depends(_slot)]
-"""The collection of the path by its own name, and its place on the shelf; it may be one that cannot be served."""
+OwnName = Annotated[str, Depends(_own_name)]
+"""The own name of the collection of the path; it may be one that cannot be served."""
 CreateAccess = Annotated[Access, Depends(_creator)]
 """The rights of a request that may make a collection of the name of the path."""
 AdminAccess = Annotated[Access, Depends(_administrator)]
@@ -113,11 +134,11 @@ AdminAccess = Annotated[Access, Depends(_administrator)]
 
 
 _PROBLEMS: dict[Any, Sequence[str]] = {
-    "body": (*openapi.BODY, *openapi.FIELDS),
-    "url": openapi.FIELDS,
+    "body": (*BODY, *FIELDS),
+    "url": FIELDS,
     "if_match": ("precondition_failed",),
-    **dict.fromkeys((Held, ShelfPlace), openapi.READ),
-    **dict.fromkeys((Writable, Administered, Told), (*openapi.READ, "forbidden")),
+    **dict.fromkeys((Held, OwnName), READ),
+    **dict.fromkeys((Writable, Administered, Told), (*READ, "forbidden")),
     **dict.fromkeys((CreateAccess, AdminAccess), ("forbidden",)),
 }
 """What may be wrong with what an endpoint names, by its name or its type."""
@@ -155,7 +176,7 @@ class DirectRoute(APIRoute):
             return respond(from_library(error), call.trace)
         except MemoryError:
             _log.warning("memory did not suffice for a request, id=%s", call.trace.request_id)
-            return respond(out_of_memory(), call.trace)
+            return respond(HttpProblem(*OUT_OF_MEMORY), call.trace)
         return response
 
     async def _given(self, call: Call) -> Json:
@@ -169,7 +190,7 @@ class DirectRoute(APIRoute):
         for name, need, of_collection in self._needs:
             given[name] = await (need(call, path["collection"]) if of_collection else need(call))
         if self._body or self._url:
-            subject = Subject(cast(hubless.Collection, given.get("held")), call.settings)
+            subject = Subject(cast(Collection, given.get("held")), call.settings)
             if self._body:
                 given["body"] = await read_body(call.trace, self._body, subject, required=self._required)
             if self._url:
@@ -184,12 +205,12 @@ class Endpoints(APIRouter):
     """The endpoints of a tag."""
 
     def at(self, method: str, path: str, summary: str, answer: Any, *codes: str, **options: Any) -> Callable[[_F], _F]:
-        """Make a function an endpoint, with what `openapi.route` takes; its signature tells of more problems."""
+        """Make a function an endpoint, with what `route` takes; its signature tells of more problems."""
 
         def add(endpoint: _F) -> _F:
             hints = get_type_hints(endpoint, include_extras=True)
             told = [code for each in (*hints, *hints.values()) for code in _PROBLEMS.get(each, ())]
-            made = openapi.route(summary, answer, *told, *codes, **options)
+            made = route(summary, answer, *told, *codes, **options)
             return self.api_route(path, methods=[method], **made)(endpoint)
 
         return add
@@ -200,6 +221,6 @@ def routes_of(tag: str) -> Endpoints:
     return Endpoints(
         route_class=DirectRoute,
         tags=[tag],
-        dependencies=openapi.KEY_SCHEMES,
+        dependencies=KEY_SCHEMES,
         generate_unique_id_function=lambda route: route.name,
     )

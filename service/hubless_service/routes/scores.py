@@ -1,17 +1,16 @@
 """Corrections of scores that are kept by name: learned from past lists of any search, or put as a file."""
 
-import asyncio
 import logging
+from asyncio import to_thread
 from typing import cast
 
 from fastapi import Response
 
-import hubless
+from hubless import ScoreCorrection
 from hubless.errors import ScoresNotFound
 from hubless.search.kept_scores.kept_corrections import KeptCorrections
 from hubless.store.names import check_name
 from hubless_service import openapi
-from hubless_service.access.authentication import check_role
 from hubless_service.http.answers import CountedAnswer, WorkAnswer
 from hubless_service.http.responses import send
 from hubless_service.http.score_answers import AllScoresAnswer, DeletedScoresAnswer, ScoresAnswer
@@ -34,12 +33,12 @@ def _check_seen(call: Call, name: str) -> None:
         raise ScoresNotFound(f'There is no correction of scores "{name}".')
 
 
-async def kept(call: Call, name: str) -> hubless.ScoreCorrection:
+async def kept(call: Call, name: str) -> ScoreCorrection:
     """Return a correction as it is now, whichever worker put it. Raises `ScoresNotFound`."""
     scores = call.engine.scores
     _check_seen(call, name)
     loaded = scores.loaded(name)
-    return await asyncio.to_thread(scores.get, name) if loaded is None else loaded
+    return await to_thread(scores.get, name) if loaded is None else loaded
 
 
 @score_routes.at("GET", "/v1/scores", "All corrections of scores", AllScoresAnswer, "storage")
@@ -51,14 +50,14 @@ async def list_scores(call: Call) -> Response:
         names = [name for name in scores.names() if call.access.sees(name)]
         return {"scores": [_describe(scores, name, scores.get(name)) for name in names]}
 
-    return send(await asyncio.to_thread(found))
+    return send(await to_thread(found))
 
 
 @score_routes.at("GET", _PATH, "One correction of scores", ScoresAnswer, "scores_not_found", "storage")
 async def get_scores(call: Call, name: str) -> Response:
     """Says what it was learned from, and how many labels calibrated it."""
     correction = await kept(call, name)
-    return send(await asyncio.to_thread(_describe, call.engine.scores, name, correction))
+    return send(await to_thread(_describe, call.engine.scores, name, correction))
 
 
 @score_routes.at(
@@ -78,9 +77,9 @@ async def put_scores(call: Call, name: str, access: AdminAccess, body: PutScores
     engine = call.engine
     check_name(name, "name")
     async with engine.fitting:
-        correction = await asyncio.to_thread(body.correction)
-    new = await asyncio.to_thread(engine.scores.put, name, correction, body.learns_from())
-    answer = await asyncio.to_thread(_describe, engine.scores, name, correction)
+        correction = await to_thread(body.correction)
+    new = await to_thread(engine.scores.put, name, correction, body.learns_from())
+    answer = await to_thread(_describe, engine.scores, name, correction)
     _log.info('scores "%s" were put, id=%s', name, call.trace.request_id)
     return send(answer, status=201 if new else 200)
 
@@ -91,13 +90,13 @@ async def put_scores(call: Call, name: str, access: AdminAccess, body: PutScores
 async def delete_scores(call: Call, name: str) -> Response:
     """Lists that name it are refused from the answer on, by all workers."""
     _check_seen(call, name)
-    check_role(call.trace, call.settings, "admin")
-    await asyncio.to_thread(call.engine.scores.delete, name)
+    call.check_role("admin")
+    await to_thread(call.engine.scores.delete, name)
     _log.info('scores "%s" were deleted, id=%s', name, call.trace.request_id)
     return send({"name": name, "deleted": True})
 
 
-def _describe(scores: KeptCorrections, name: str, correction: hubless.ScoreCorrection) -> ScoresAnswer:
+def _describe(scores: KeptCorrections, name: str, correction: ScoreCorrection) -> ScoresAnswer:
     cut = correction.cut
     learned = scores.learned(name)
     learns = learned.put.exists()

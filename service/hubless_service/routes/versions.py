@@ -1,15 +1,16 @@
 """The versions of a collection: all that are stored, which one is served, and what differs between two."""
 
-import asyncio
 import logging
 import threading
+from asyncio import to_thread
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow.compute as pc
 from fastapi import Response
 
-import hubless
+from hubless import Catalog, Collection, VersionInfo
 from hubless.errors import VersionNotFound
 from hubless.search.collection import open_collection
 from hubless.store.bundle import CANARY, Manifest, read_arrays, read_manifest
@@ -25,7 +26,7 @@ from hubless_service.http.answers import (
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import DiffRequest
 from hubless_service.http.responses import send
-from hubless_service.routes.route import AdminAccess, Call, ShelfPlace, UrlOf, routes_of
+from hubless_service.routes.route import AdminAccess, Call, OwnName, UrlOf, routes_of
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import Slot, as_problem
 
@@ -41,23 +42,23 @@ _comparing = threading.Lock()
 
 
 @version_routes.at("GET", _PATH, "All versions of a collection", VersionsAnswer)
-async def list_versions(call: Call, place: ShelfPlace) -> Response:
+async def list_versions(call: Call, name: OwnName) -> Response:
     """Works for a collection that cannot be served too, and gives the reason."""
-    return send(await _versions(call.engine, place[0]))
+    return send(await _versions(call.engine, name))
 
 
 @version_routes.at(
     "POST", f"{_PATH}/{{version}}/activate", "Serve another version", VersionsAnswer, "version_not_found"
 )
-async def activate(call: Call, place: ShelfPlace, access: AdminAccess, version: str) -> Response:
+async def activate(call: Call, name: OwnName, access: AdminAccess, version: str) -> Response:
     """Compares the files of the version with its manifest, which may take a while, and makes it current.
 
     The server then opens and proves it beside the version that it serves, as after a build. It serves or refuses it.
     Requests to all workers see it from the answer on. If the time of the request is too short, GET .../versions says
     how far it is.
     """
-    engine, (name, _) = call.engine, place
-    await asyncio.to_thread(engine.catalog.rollback, name, version)
+    engine = call.engine
+    await to_thread(engine.catalog.rollback, name, version)
     _log.info('collection "%s": version %s was activated, id=%s', name, version, call.trace.request_id)
     if await engine.freshness.serves_current(
         call.trace, name
@@ -67,9 +68,9 @@ async def activate(call: Call, place: ShelfPlace, access: AdminAccess, version: 
 
 
 @version_routes.at("GET", f"{_PATH}/{{version}}", "One stored version", VersionAnswer, "version_not_found")
-async def get_version(call: Call, place: ShelfPlace, version: str) -> Response:
+async def get_version(call: Call, name: OwnName, version: str) -> Response:
     """The inputs of the version, and its measurements."""
-    manifest = await asyncio.to_thread(lambda: read_manifest(call.engine.catalog.folder(place[0], version)))
+    manifest = await to_thread(lambda: read_manifest(call.engine.catalog.folder(name, version)))
     dumped = manifest.model_dump(mode="json")
     return send(
         {
@@ -90,18 +91,18 @@ async def get_version(call: Call, place: ShelfPlace, version: str) -> Response:
     "too_many_requests",
     "version_not_found",
 )
-async def get_diff(call: Call, place: ShelfPlace, version: str, url: UrlOf[DiffRequest]) -> Response:
+async def get_diff(call: Call, name: OwnName, version: str, url: UrlOf[DiffRequest]) -> Response:
     """Fields of the manifest, ids, and the first ten of the canary queries. Opens both versions."""
-    return send(await asyncio.to_thread(_diff, call.engine.catalog, place[0], version, url.since))
+    return send(await to_thread(_diff, call.engine.catalog, name, version, url.since))
 
 
 async def _versions(engine: SearchService, name: str) -> VersionsAnswer:
     slot = engine.shelf.known(name)
-    found = await asyncio.to_thread(engine.catalog.versions, name)
+    found = await to_thread(engine.catalog.versions, name)
     return {"versions": [_state(info, slot) for info in found], "collection": name}
 
 
-def _state(info: hubless.VersionInfo, slot: Slot) -> VersionState:
+def _state(info: VersionInfo, slot: Slot) -> VersionState:
     """Return what is told of a stored version: whether it is served, and else why not."""
     state: Literal["served", "refused", "damaged", "stored"] = "stored"
     detail = None
@@ -122,7 +123,7 @@ def _state(info: hubless.VersionInfo, slot: Slot) -> VersionState:
     }
 
 
-def _diff(catalog: hubless.Catalog, name: str, version: str, since: str | None) -> DiffAnswer:
+def _diff(catalog: Catalog, name: str, version: str, since: str | None) -> DiffAnswer:
     """Compare a version with another, by default the one before. Opens both; refused while two others are compared."""
     after = read_manifest(catalog.folder(name, version))
     if not (other := since or max((known for known in catalog.version_ids(name) if known < version), default="")):
@@ -154,18 +155,14 @@ def _changed(before: Manifest, after: Manifest) -> list[ChangedField]:
     ]
 
 
-def _flat(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """The fields of a document with the names of those in which they stand."""
-    found = []
+def _flat(document: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the fields of a document with the names of those in which they stand."""
     for name, value in document.items():
-        full = f"{prefix}{name}"
-        if full in _LEFT_OUT:
-            continue
-        found += _flat(value, f"{full}.") if isinstance(value, dict) else [(full, value)]
-    return found
+        if (full := f"{prefix}{name}") not in _LEFT_OUT:
+            yield from _flat(value, f"{full}.") if isinstance(value, dict) else [(full, value)]
 
 
-def _only(held: hubless.Collection, other: hubless.Collection) -> IdChanges:
+def _only(held: Collection, other: Collection) -> IdChanges:
     """The ids that one version has and the other has not."""
     ids = held.parts.ids.array
     if ids.type == other.parts.ids.array.type:
@@ -173,7 +170,7 @@ def _only(held: hubless.Collection, other: hubless.Collection) -> IdChanges:
     return {"count": len(ids), "ids": ids[:_IDS].to_pylist()}
 
 
-def _canaries(catalog: hubless.Catalog, old: hubless.Collection, new: hubless.Collection) -> list[ChangedAnswers]:
+def _canaries(catalog: Catalog, old: Collection, new: Collection) -> list[ChangedAnswers]:
     path = catalog.folder(old.name, old.version) / CANARY
     alike = old.parts.space.asks_like(new.parts.space)
     if not alike or not path.exists() or not (old.count and new.count):

@@ -9,7 +9,7 @@ from time import monotonic, perf_counter
 
 import numpy as np
 
-import hubless
+from hubless import Collection
 from hubless.deadline import within
 from hubless.errors import (
     BundleError,
@@ -69,14 +69,12 @@ class CatalogFollower:
         self._alias_error = ""
         self._room = 0  # so many more collections may be opened now
         self._left_out = set[str]()  # those that were not
-        # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
-        self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
-        self._on_loaded: Callable[[], None] = lambda: None
 
     def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
         """Begin to open all collections; returns at once."""
-        self._on_loaded = on_loaded
         start_all(self._openers, OPENED_TOGETHER)
+        # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
+        self._thread = threading.Thread(target=self._run, args=[on_loaded], name="follow", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -85,7 +83,7 @@ class CatalogFollower:
         self._openers.shutdown(wait=False, cancel_futures=True)
         self._wanted.set()
 
-    def _run(self) -> None:
+    def _run(self, on_loaded: Callable[[], None]) -> None:
         """Look at the numbers that tell of changes, and now and then at everything, until this stops."""
         self._prepare()
         next_look = next_follow = 0.0
@@ -93,6 +91,7 @@ class CatalogFollower:
         while not self._stopping:
             if self._shelf.loading and next_look and not self._opening:
                 self._finish_loading()
+                on_loaded()
             changes = self._source.changes.stamp()
             if self._wanted.is_set() or changes != seen or monotonic() >= next_look:
                 self._wanted.clear()
@@ -110,7 +109,6 @@ class CatalogFollower:
         self._shelf.loading = False
         if self._shelf.empty:
             _log.warning("%s It is served within %g s.", NOTHING_TO_SERVE, self._seconds)
-        self._on_loaded()
 
     # the catalog
 
@@ -199,7 +197,8 @@ class CatalogFollower:
         That is done `here`, or by a thread of those that open collections.
         """
         slot, version, marks = self._shelf.known(name), None, self._source.marks(name)
-        if marks and marks == self._marks.get(name) and slot.failure is None and not self._is_unsound(slot):
+        is_same = marks and marks == self._marks.get(name) and slot.failure is None
+        if is_same and slot.collection and slot.collection.version not in self._unsound:
             return
         told = self._source.answered_of(name).stamp()  # before the version is read
         try:
@@ -243,9 +242,6 @@ class CatalogFollower:
             _log_failure(f'collection "{name}"', error)
         # its traceback would hold on to collections
         return Slot(slot.living, version or slot.tried, error.with_traceback(None), slot.seconds)
-
-    def _is_unsound(self, slot: Slot) -> bool:
-        return slot.collection is None or slot.collection.version in self._unsound
 
     def _put(self, name: str, before: Slot, renewed: Slot) -> None:
         if renewed.living is None or before.living in (None, renewed.living):
@@ -291,35 +287,28 @@ class CatalogFollower:
         )
         return Slot(living, collection.version, seconds=seconds)
 
-    def _check_hashes(self, collections: list[hubless.Collection]) -> None:
+    def _check_hashes(self, collections: list[Collection]) -> None:
         """Compare files with their hashes, the smallest version first. One with a wrong file is served no longer."""
         # in place: the caller must not hold on to versions that are replaced
         collections.sort(key=lambda each: sum(file.size for file in each.manifest.files.values()), reverse=True)
         while collections and not self._stopping:
             collection = collections.pop()
+            name, version = collection.name, collection.version
             try:
-                collection.parts.check_hashes()
-            except BundleError as error:
-                if self._is_current(collection):
-                    self._unsound[collection.version] = error
-                    self._wanted.set()
+                try:
+                    collection.parts.check_hashes()
+                    _log.info('collection "%s": the files are as they were written', name)
+                except BundleError as error:
+                    # its files ought to be there, unless it was deleted
+                    if self._source.current(name) == version and version in self._source.version_ids(name):
+                        self._unsound[version] = error
+                        self._wanted.set()
             except Exception as error:
-                # what the disk refuses to read now says nothing about what is read already
-                _log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
-            else:
-                _log.info('collection "%s": the files are as they were written', collection.name)
-
-    def _is_current(self, collection: hubless.Collection) -> bool:
-        """Return whether its files ought to be there: not if it was deleted, or the catalog is out of reach."""
-        name, version = collection.name, collection.version
-        try:
-            return self._source.current(name) == version and version in self._source.version_ids(name)
-        except HublessError as error:
-            _log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
-            return False
+                # what the disk, or the catalog, refuses to read now says nothing about what is read already
+                _log.warning('collection "%s": hashes could not be compared: %s', name, error)
 
 
-def _engine_error(collection: hubless.Collection) -> EngineError | None:
+def _engine_error(collection: Collection) -> EngineError | None:
     try:
         with within(_ENGINE_SECONDS):
             collection.origin.vectors(np.zeros(min(1, collection.origin.count), np.int64))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import hubless
+from hubless import Catalog, Collection
 from hubless.errors import HublessError, storage_errors
 from hubless.search.collection import open_collection
 from hubless.search.parts import Parts
@@ -17,7 +17,7 @@ from hubless.store.bundle import warm
 from hubless.store.durable import is_locked, locked, make_folder, put_text
 
 
-class CatalogSource(hubless.Catalog):
+class CatalogSource(Catalog):
     """A catalog on disk, and how its collections are opened to be served. Tests have others, in memory."""
 
     def __init__(self, path: Path, encoders: Mapping[str, Mapping[str, Any]] | None = None) -> None:
@@ -28,7 +28,7 @@ class CatalogSource(hubless.Catalog):
         """Return the names of all collections that are to be served."""
         return self.collections()
 
-    def open(self, name: str, *, hashes: bool, known: Parts | None = None) -> hubless.Collection:
+    def open(self, name: str, *, hashes: bool, known: Parts | None = None) -> Collection:
         """Open the current version; what it shares with one that is `known` is taken from there.
 
         Without `hashes`, files are only read, and their sizes compared with the manifest.
@@ -75,14 +75,9 @@ class RemoteSource(CatalogSource):
     ) -> None:
         super().__init__(folder, encoders)
         self._remote = at_address(address, folder)
-        self.mend = self._remote.mend
+        self.address, self.mend = self._remote.address, self._remote.mend
         self._seconds = seconds
         self._looked = False
-
-    @property
-    def address(self) -> str:
-        """The address of the catalog."""
-        return self._remote.address
 
     @property
     def state(self) -> StoreState:

@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 from weakref import WeakKeyDictionary, finalize
 
 import numpy as np
 
-import hubless
+from hubless import Catalog, Collection
 from hubless.encoders.base import for_pictures
 from hubless.encoders.halves import each_encoded
 from hubless.errors import HublessError, InputError
 from hubless.search.opening import read_encoder
 from hubless.store.bundle import read_manifest
 from hubless.vectors.arrays import F32
-from hubless.vectors.readers.pictures import PictureSource, pixels_of
+from hubless.vectors.readers.pictures import pixels_of
 from hubless_service.http.requests import Picture, Query
 from hubless_service.http.trace import Trace, unless_gone
 from hubless_service.searching.work_queue import WorkQueue
@@ -29,7 +29,7 @@ _log = logging.getLogger("hubless.encoders")
 VARIABLE = "HUBLESS_ENCODERS"
 
 _T = TypeVar("_T")
-Encoded: TypeAlias = str | Picture
+Encoded = str | Picture
 """What an encoder makes a vector of."""
 
 
@@ -37,7 +37,7 @@ def check_encoders(settings: Settings) -> None:
     """Make the encoder of each collection that `settings.encoders` names, as for serving it. Raises `InputError`."""
     if settings.address is not None:  # of what is there, opening says it
         return
-    catalog = hubless.Catalog(settings.folder)
+    catalog = Catalog(settings.folder)
     there = catalog.collections()
     for name, changes in settings.encoders.items():
         if name not in there:
@@ -91,7 +91,7 @@ class Encoding:
                 queue.stop()
 
     async def encode(
-        self, trace: Trace, collection: hubless.Collection, queries: Sequence[Query], deadline: float
+        self, trace: Trace, collection: Collection, queries: Sequence[Query], deadline: float
     ) -> Sequence[Query]:
         """The queries with a vector in the place of each text and picture, those of one kind encoded by one call."""
         asked: dict[int, Encoded] = {
@@ -103,7 +103,7 @@ class Encoding:
     async def vectors(
         self,
         trace: Trace,
-        collection: hubless.Collection,
+        collection: Collection,
         asked: Mapping[int, Encoded],
         where: Callable[[int], str],
         deadline: float,
@@ -117,7 +117,11 @@ class Encoding:
         pixels = {}
         for i, picture in pictures.items():
             encoder = for_pictures(collection.parts.encoder, name := f"{where(i)}image")
-            pixels[i] = await self.weigh(trace, picture, name, deadline)
+            pixels[i] = await self.read(trace, 0, partial(pixels_of, picture, name), deadline)
+            trace.pixels += pixels[i]
+            if trace.pixels > MOST_PIXELS_TOGETHER:
+                expected = f"pictures of at most {MOST_PIXELS_TOGETHER:,} pixels in all"
+                raise InputError(name, expected, f"{trace.pixels:,}")
         found: dict[int, F32] = {}
         if texts:
             work = partial(_encode, collection, collection.encode, texts, where, "text", deadline)
@@ -132,15 +136,6 @@ class Encoding:
                 inputs[i] = await self.read(trace, pixels[i], decode, deadline)
             work = partial(_encode, collection, encoder.encode_pictures, inputs, where, "image", deadline)
             found |= await self._run("image", collection.origin, trace, work, deadline)
-        return found
-
-    async def weigh(self, trace: Trace, source: PictureSource, parameter: str, deadline: float) -> int:
-        """Return the pixels of a picture by its head. Raises `InputError` if those of the request become too many."""
-        found = await self.read(trace, 0, partial(pixels_of, source, parameter), deadline)
-        trace.pixels += found
-        if trace.pixels > MOST_PIXELS_TOGETHER:
-            expected = f"pictures of at most {MOST_PIXELS_TOGETHER:,} pixels in all"
-            raise InputError(parameter, expected, f"{trace.pixels:,}")
         return found
 
     async def read(self, trace: Trace, pixels: int, work: Callable[[], _T], deadline: float) -> _T:
@@ -165,7 +160,7 @@ class Encoding:
 
 
 def _encode(
-    collection: hubless.Collection,
+    collection: Collection,
     encode: Callable[[Sequence[_T], float], F32],
     asked: dict[int, _T],
     where: Callable[[int], str],

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-import hubless
+from hubless import Alias, Collection
 from hubless.errors import (
     BundleError,
     CollectionNotFound,
@@ -33,7 +33,7 @@ class Slot(NamedTuple):
     version_ids: Sequence[str] = ()  # of all versions that are stored, oldest first
 
     @property
-    def collection(self) -> hubless.Collection | None:
+    def collection(self) -> Collection | None:
         """The collection that is served now; None if there is none."""
         return self.living.current if self.living else None
 
@@ -43,7 +43,7 @@ class Slot(NamedTuple):
         return self.living is None and self.failure is None
 
     @property
-    def opened(self) -> hubless.Collection:
+    def opened(self) -> Collection:
         """The collection that is served. Raises why there is none."""
         if self.living:
             return self.living.current
@@ -104,7 +104,7 @@ class Shelf:
     def __init__(self) -> None:
         self.loading = True
         self.failure: Exception | None = None
-        self.aliases: Mapping[str, hubless.Alias] = {}
+        self.aliases: Mapping[str, Alias] = {}
         self.slots: Mapping[str, Slot] = {}  # never changed, but replaced
         self._lock = threading.Lock()
 
@@ -138,7 +138,7 @@ class Shelf:
         """The slot of a collection; an empty one if it has none."""
         return self.slots.get(name, Slot())
 
-    def served(self) -> list[hubless.Collection]:
+    def served(self) -> list[Collection]:
         """All collections that are ready."""
         return [collection for slot in self.slots.values() if (collection := slot.collection)]
 
@@ -148,13 +148,13 @@ class Shelf:
 
     # for requests
 
-    def collections(self, access: Access) -> list[hubless.Collection]:
+    def collections(self, access: Access) -> list[Collection]:
         """All collections that are ready and may be seen, by name."""
         if (not self.slots or self.loading) and (trouble := self._trouble()):
             raise trouble
         return [collection for collection in self.served() if access.sees(collection.name)]
 
-    def collection(self, name: str) -> hubless.Collection:
+    def collection(self, name: str) -> Collection:
         """Return a collection by its own name. Raises why it cannot be served."""
         if (slot := self.slots.get(name)) is None:
             raise self.absent(name)
