@@ -187,7 +187,7 @@ def _check_types(table: pa.Table) -> None:
             raise InputError(f"body.{name}", f"at most {MOST_HITS} hits", count)
 
 
-def _ids(value: list[int | str]) -> list[int | str]:
+def _ids(value: Any) -> Any:
     most = Settings.max_limit
     check_list(value, "a list of ids")
     if len(value) > most:
