@@ -76,7 +76,7 @@ def test_answer_is_counted_even_if_all_workers_are_killed_a_moment_later(catalog
         with raw.connect(server.url) as connection:
             connection.sendall(request_)
             answer = connection.recv(2**16)
-            time.sleep(5 * TICK)
+            sleep(5 * TICK)
             for pid in server.workers():
                 os.kill(pid, signal.SIGKILL)
         assert answer.startswith(b"HTTP/1.1 200 ")
