@@ -198,7 +198,7 @@ class Connection(asyncio.Protocol):
             return
         version = parser.get_http_version()
         heads = heads_of(self._headers)
-        if problem := problem_of(version, self._url, self._headers, heads, self.settings):
+        if problem := problem_of(version, self._url, self._headers, self.settings):
             raise problem
         parts = parse_url(self._url)
         method = parser.get_method().decode("ascii")

@@ -26,16 +26,10 @@ def too_large(settings: Settings) -> HttpProblem:
     return HttpProblem("head_too_large", detail)
 
 
-def problem_of(
-    version: str, url: bytes, headers: Headers, heads: dict[bytes, bytes], settings: Settings
-) -> HttpProblem | None:
-    """Return what is wrong with a head that the parser takes, or None. `heads` has each name once."""
+def problem_of(version: str, url: bytes, headers: Headers, settings: Settings) -> HttpProblem | None:
+    """Return what is wrong with a head that the parser takes, or None."""
     size = len(url) + sum(map(len, chain.from_iterable(headers)), _LINE_BYTES * len(headers))
-    single = len(heads) == len(headers)
-    hosts, codings = (
-        ([heads[known]] if known in heads else []) if single else [value for name, value in headers if name == known]
-        for known in (b"host", b"transfer-encoding")
-    )
+    hosts, codings = ([value for name, value in headers if name == known] for known in (b"host", b"transfer-encoding"))
     if size > settings.max_head_bytes or len(headers) > settings.max_headers:
         return too_large(settings)
     detail = _fault(version, url, hosts, codings)
