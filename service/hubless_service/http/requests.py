@@ -34,6 +34,7 @@ from hubless_service.http.values import (
     StoredId,
     Subject,
     characters,
+    check_number,
     label_ids,
     vectors_of_bytes,
     whole,
@@ -48,6 +49,7 @@ Skip = Annotated[int, whole(Settings.max_depth, least=0)]
 FEWEST_SAMPLED = 200
 Milliseconds = Annotated[int, whole(Settings.max_timeout_ms)]
 Text = Annotated[str, characters(Settings.max_text)]
+Clients = Annotated[list[Text], Several("clients", Settings.max_batch)]
 _LONGEST_VERSION = 200
 _RELEVANT, _GROUPS = "relevant", "groups"
 ColumnName = Annotated[str, characters(1000)]
@@ -215,10 +217,8 @@ class BatchRequest(RequestModel):
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read the vectors of a binary body. The fields in the URL hold for all of them."""
         options = _given(read(BinaryRequest, url, subject))
-        most = Settings.max_batch
         rows = vectors_of_bytes(body, subject.collection)
-        if not 1 <= len(rows) <= most:
-            raise InputError("body", f"1 to {most} queries", len(rows))
+        check_number(len(rows), Settings.max_batch, "queries", "body")
         made = cls.model_construct(
             queries=[QueryRequest.model_construct(**options, vector=rows[i : i + 1]) for i in range(len(rows))]
         )
@@ -378,10 +378,8 @@ class PutPointsRequest(PutOptions):
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read the table of an Arrow stream."""
         options = _given(read(PutOptions, url, subject))
-        most = Settings.max_write_points
         table = read_table(body)
-        if not 1 <= len(table) <= most:
-            raise InputError("body", f"1 to {most} points", len(table))
+        check_number(len(table), Settings.max_write_points, "points", "body")
         made = cls.model_construct(**options, points=[])
         made._table = table
         return made
@@ -454,7 +452,7 @@ class PutBankRequest(BankOptions):
         "Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank. At most 4,000. One client "
         "counts for a tenth at most, so ten clients or more must ask.",
     )
-    trusted: Annotated[list[Text], Several("clients", Settings.max_batch)] | None = maybe(
+    trusted: Clients | None = maybe(
         "With sampled: clients that ask for many people, such as the key of an app, and count without limit. Names of "
         "keys, or labels that `hubless bank show` lists."
     )
@@ -494,9 +492,7 @@ class PutBankRequest(BankOptions):
 
     def _check_count(self, count: int, subject: Subject) -> None:
         """Raise `InputError` unless there are enough queries, and labels and groups for each, and not too many."""
-        most = subject.settings.max_bank_queries
-        if not 1 <= count <= most:
-            raise InputError("body", f"1 to {most} queries", count)
+        check_number(count, subject.settings.max_bank_queries, "queries", "body")
         if count < FEWEST_BANK_QUERIES and not self._grows:
             raise InputError("vectors", f"at least {FEWEST_BANK_QUERIES} queries, better 100 and more", count)
         for name, given in ((_GROUPS, self.groups), (_RELEVANT, self.relevant)):

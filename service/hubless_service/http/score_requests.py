@@ -20,6 +20,7 @@ from hubless_service.http.problems import clip, describe
 from hubless_service.http.requests import (
     JSON,
     PARTS_OF_REQUESTS,
+    Clients,
     Limit,
     Milliseconds,
     RequestModel,
@@ -89,7 +90,7 @@ class ScoresOptions(RequestModel):
     """Whether lower scores are better."""
     learn: bool | None = None
     """Whether it also learns from the lists that /v1/rerank corrects by it: a client counts for a tenth at most."""
-    trusted: Annotated[list[Text], Several("clients", Settings.max_batch)] | None = None
+    trusted: Clients | None = None
     """With learn: clients that ask for many people, and count without limit. Names of keys."""
 
     @model_validator(mode="after")
