@@ -88,9 +88,9 @@ class ServedGauges(Collector):
             for name, failure in list(sampling.failures.items()):
                 yield "query_sample_failing", failure is not None, name
         if isinstance(store := self._engine.catalog, RemoteSource):
-            state = store.state
-            yield "store_failing", bool(state.trouble)
-            yield "store_synced_timestamp_seconds", state.synced
+            found = store.state
+            yield "store_failing", bool(found.trouble)
+            yield "store_synced_timestamp_seconds", found.synced
 
 
 def _figures(collection: Collection, slot: Slot, live: LiveVersion) -> dict[str, float | None]:

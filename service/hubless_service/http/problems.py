@@ -208,14 +208,16 @@ async def on_http_exception(request: Request, error: HTTPException) -> Response:
     path = clip(request.url.path)
     match error.status_code:
         case 404:
-            return respond(HttpProblem("not_found", f"There is nothing at {path}."), request.scope[SCOPE_KEY])
+            problem = HttpProblem("not_found", f"There is nothing at {path}.")
         case 405:
             allowed = {"Allow": _methods_of(request)}
             if request.method == "OPTIONS":
                 return Response(None, 204, allowed)
             detail = f"{path} takes {allowed['Allow']}, not {request.method}."
-            return respond(HttpProblem("method_not_allowed", detail, headers=allowed), request.scope[SCOPE_KEY])
-    raise error
+            problem = HttpProblem("method_not_allowed", detail, headers=allowed)
+        case _:
+            raise error
+    return respond(problem, request.scope[SCOPE_KEY])
 
 
 def _methods_of(request: Request) -> str:

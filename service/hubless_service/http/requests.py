@@ -97,7 +97,7 @@ class RequestModel(BaseModel):
     kinds: ClassVar[tuple[str, ...]] = (JSON,)  # media types of the body
     large: ClassVar[bool] = False  # whether the body may be as large as a batch of queries
     stored: ClassVar[bool] = False  # whether values of the body are stored
-    texts: ClassVar[frozenset[str]] = frozenset()  # fields that stand in a URL as they are; others stand there as JSON
+    texts: ClassVar[tuple[str, ...]] = ()  # fields that stand in a URL as they are; others stand there as JSON
 
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
@@ -111,7 +111,7 @@ _R = TypeVar("_R", bound=RequestModel)
 class QueryOptions(RequestModel):
     """Options of a search."""
 
-    texts = frozenset({"group_by"})
+    texts = ("group_by",)
     limit: Limit | None = None
     """How many hits at most; 10 if not given."""
     skip: Skip | None = None
@@ -311,7 +311,7 @@ class OccurrenceRequest(RequestModel):
 class FindingsRequest(RequestModel):
     """The URL of the findings."""
 
-    texts = frozenset({"id"})
+    texts = ("id",)
     id: Annotated[str, characters(Settings.max_text, "the id of a target")]
     """Of the target. A number stands as its digits."""
 
@@ -319,7 +319,7 @@ class FindingsRequest(RequestModel):
 class ProjectionRequest(RequestModel):
     """The URL of the projection."""
 
-    texts = frozenset({"column"})
+    texts = ("column",)
     column: ColumnName | None = None
     """A payload column whose values are sent too."""
 
@@ -327,7 +327,7 @@ class ProjectionRequest(RequestModel):
 class DiffRequest(RequestModel):
     """The URL of a comparison."""
 
-    texts = frozenset({"since"})
+    texts = ("since",)
     since: Annotated[str, characters(_LONGEST_VERSION)] | None = None
     """The id of the other version; that of the one before if not given."""
 
@@ -479,8 +479,9 @@ class PutBankRequest(BankOptions):
         if self.payload is None and self.sampled is None:
             self._check_count(sum(map(len, self.vectors)) if self.vectors else len(self.texts_ or ()), subject)
         elif self.relevant is not None or self.groups is not None or (self.sampled and self._grows):
-            expected = "no relevant and no groups; with sampled no append and no fit: false"
-            raise InputError(given[0], expected, "one of them")
+            raise InputError(
+                given[0], "no relevant and no groups; with sampled no append and no fit: false", "one of them"
+            )
         if self.correction is not None or self.parameters is not None:
             make_correction(self.correction or "auto", self.parameters)
         return self
@@ -514,8 +515,9 @@ class PutBankRequest(BankOptions):
             table = read_table(body)
             check_vectors_named(table)
             if not {*table.column_names} <= {VECTOR, _RELEVANT, _GROUPS}:
-                expected = f"the column {VECTOR}, and perhaps {_RELEVANT} and {_GROUPS}"
-                raise InputError("body", expected, names_of(table.column_names))
+                raise InputError(
+                    "body", f"the column {VECTOR}, and perhaps {_RELEVANT} and {_GROUPS}", names_of(table.column_names)
+                )
             rows = vectors_of(table, subject.collection)[0]
             if _RELEVANT in table.column_names:
                 try:

@@ -172,7 +172,7 @@ def _check_types(table: pa.Table) -> None:
     names = table.column_names
     if len({*names}) < len(names) or not {*names} <= _KNOWN.keys():
         expected = "ids and scores of lists; query, id and score with a row a hit; or id and offset of a correction"
-        raise InputError("body", f"the columns {expected}", names_of([clip(name) for name in names]) or "none")
+        raise InputError("body", f"the columns {expected}", names_of([clip(name) for name in names]))
     for name in names:
         column, (kinds, expected) = table.column(name), _KNOWN[name]
         kind = column.type

@@ -303,6 +303,9 @@ Dimension = Annotated[
     Annotated[int, Field(ge=1), AfterValidator(_dimension)] | None,
     Field(description="The dimension of the vectors, to be checked, as a binary body does not tell it."),
 ]
-_MEANING = f"{PAYLOAD}, {_COLUMN}<column> for some of its columns, or {VECTOR}."
-_EXTRA_SCHEMA = {"type": "string", "pattern": _EXTRA.pattern, "description": _MEANING}
+_EXTRA_SCHEMA = {
+    "type": "string",
+    "pattern": _EXTRA.pattern,
+    "description": f"{PAYLOAD}, {_COLUMN}<column> for some of its columns, or {VECTOR}.",
+}
 Sent = Annotated[Extras, Checked(_extras, {"type": "array", "items": _EXTRA_SCHEMA})]

@@ -59,8 +59,7 @@ IfNoneMatch = Annotated[str | None, Header(description="* if the alias may not b
 async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
     await call.engine.freshness.settle(call.trace)
-    served = call.engine.shelf.collections(call.access)
-    return send({"collections": [_described(call, collection) for collection in served]})
+    return send({"collections": [_described(call, each) for each in call.engine.shelf.collections(call.access)]})
 
 
 @collection_routes.at("GET", _PATH, "One collection", CollectionAnswer)
@@ -290,8 +289,9 @@ async def _changed(
         if none_match is not None and before:
             raise HttpProblem("precondition_failed", "The alias is there already.")
         if match is None and before:
-            detail = "The alias is there: say in If-Match the ETag that it has, or *."
-            raise HttpProblem("precondition_required", detail)
+            raise HttpProblem(
+                "precondition_required", "The alias is there: say in If-Match the ETag that it has, or *."
+            )
         with suppress(PreconditionFailed):
             return await to_thread(change, expected=revision)
 

@@ -15,14 +15,14 @@ from hubless.store.addressed import at_address
 from hubless.store.bundle import warm
 from hubless.store.durable import is_locked, locked, make_folder, put_text
 
-Encoders = Mapping[str, Mapping[str, Any]]
+EncoderChanges = Mapping[str, Mapping[str, Any]]
 """By collection, fields that replace those of its encoder."""
 
 
 class CatalogSource(Catalog):
     """A catalog on disk, and how its collections are opened to be served. Tests have others, in memory."""
 
-    def __init__(self, path: Path, encoders: Encoders | None = None) -> None:
+    def __init__(self, path: Path, encoders: EncoderChanges | None = None) -> None:
         super().__init__(path)
         self._encoders = encoders or {}
 
@@ -64,7 +64,7 @@ class RemoteSource(CatalogSource):
         address: str,
         folder: Path,
         seconds: float,
-        encoders: Encoders | None = None,
+        encoders: EncoderChanges | None = None,
     ) -> None:
         super().__init__(folder, encoders)
         self._remote = at_address(address, folder)
