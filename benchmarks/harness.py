@@ -176,7 +176,7 @@ def shown_load(load):
     """Return the load before a measurement, and what others took of the processors during it."""
     if not isinstance(load, dict):  # of an earlier benchmark
         return f"{load:.0f}"
-    return f"{load['before']:.1f}, {load['others']:.0%}"
+    return f"{load['before']:.1f}/{load['others']:.0%}"
 
 
 def in_children(measure, sides: Iterable[str], repeats: int):

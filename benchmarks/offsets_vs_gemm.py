@@ -1,11 +1,12 @@
 """Offsets beside the bare float32 product of the same shape: `python -m benchmarks.offsets_vs_gemm`.
 
-Every correction needs NumPy's product of targets and bank, `sn` two. Faiss' own top k stands beside our kernel.
+Every correction needs NumPy's product of targets and bank, those that are fitted two. Faiss' own top k stands beside
+our kernel. Small banks: `--bank 1000 2000 --targets 10000 50000 --dim 512`.
 """
 
 import argparse
 import itertools
-from functools import partial
+from functools import cache, partial
 
 import faiss
 import numpy as np
@@ -17,6 +18,7 @@ from hubless.vectors.sources import ArrayVectors
 
 TEMPERATURE, K, WARM = 0.05, 128, 200
 TARGETS_AT_ONCE = 2048
+FITTED = ("sn", "dbsn", "auto")
 
 
 def product(bank, targets):
@@ -25,8 +27,14 @@ def product(bank, targets):
     return np.zeros(len(targets))
 
 
-def sn(bank, targets):
-    return CORRECTIONS["sn"]().fit(bank, targets).offsets(targets)
+def fitted(correction, bank, targets):
+    extra = target_bank(*bank.shape) if correction == "dbsn" else None
+    return CORRECTIONS[correction]().fit(bank, targets, extra).offsets(targets)
+
+
+@cache
+def target_bank(rows, dim):
+    return harness.low_rank(rows, dim, 2)
 
 
 def reduced(kernel, parameter, bank, targets):
@@ -49,7 +57,7 @@ SIDES = {
     "log-sum-exp": partial(reduced, log_sum_exp, TEMPERATURE),
     f"top-k mean, k={K}": partial(reduced, top_k_mean, K),
     f"the same by flat Faiss, k={K}": by_faiss,
-    "sn, fit and offsets": sn,
+    **{f"{name}, fit and offsets": partial(fitted, name) for name in FITTED},
 }
 
 
@@ -77,9 +85,11 @@ def tables(result):
 def plot(result, figure):
     """Draw processor time of each side over that of the product."""
     axes = figure.subplots()
+    height = 0.8 / len(result["shapes"])
     for place, each in enumerate(result["shapes"]):
         ratios = [line["processor_ratio"] for line in each["lines"]]
-        axes.barh(np.arange(len(ratios)) + 0.3 * place, ratios, 0.3, label=f"d={each['shape']['dim']}")
+        label = "b={bank}, n={targets}, d={dim}".format(**each["shape"])
+        axes.barh(np.arange(len(ratios)) + height * place, ratios, height, label=label)
     axes.set(yticks=range(len(SIDES)), yticklabels=list(SIDES), xlabel="processor time, × the product")
     axes.invert_yaxis()
     axes.legend()
@@ -107,13 +117,13 @@ def measure(shape, repeats):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bank", type=int, default=10_000)
+    parser.add_argument("--bank", type=int, nargs="+", default=[10_000])
     parser.add_argument("--targets", type=int, nargs="+", default=[20_000])
     parser.add_argument("--dim", type=int, nargs="+", default=[256, 512])
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
-    sizes = itertools.product(given.dim, given.targets)
-    shapes = [{"bank": given.bank, "targets": targets, "dim": dim} for dim, targets in sizes]
+    sizes = itertools.product(given.dim, given.targets, given.bank)
+    shapes = [{"bank": bank, "targets": targets, "dim": dim} for dim, targets, bank in sizes]
     measured = [{"shape": shape, "lines": measure(shape, given.repeats)} for shape in shapes]
     harness.write("offsets_vs_gemm", {"shapes": measured}, plot, tables=tables)
 

@@ -4,8 +4,8 @@ All hold the same folded vectors `[t, −h]`, and each is asked with its cheapes
 queries of which no build knows. `ms` is processor time of a single query (one thread of a library, the server of a
 database), then time by the clock. `batch/s` are queries of a processor second where a call takes many. `served ms` is
 processor time of an answer over their own network interface, to 8 connections; libraries stand behind a minimal HTTP
-server. `build` is in processor seconds, `MB` all memory of the processes. `load` is that of the machine before a line,
-then which share of the processors others took during it, which can double a time; what was disturbed is measured again.
+server. `build` is in processor seconds, `MB` all memory of the processes. `load` is that of the machine before a
+line, `others` which share of the processors others took, which can double a time; what was disturbed is measured again.
 A dash is a recall that no setting reaches.
 """
 
@@ -187,7 +187,7 @@ COLUMNS = (
     "build s",
     "MB",
     *(f"{what} at {recall}" for recall in RECALLS for what in ("ms", "batch/s", "served ms")),
-    "load, others",
+    "load/others",
 )
 
 
@@ -201,7 +201,7 @@ def tables(result):
 def row(name, line):
     name = name.replace("{lists}", "")
     if "cut_s" in line:
-        return [name, f"cut after {line['cut_s']:.0f} s", *[""] * (len(COLUMNS) - 1)]
+        return [name, f"cut after {line['cut_s']:.0f} s"]
     cells = [name, f"{line['build']['processor_seconds']:,.0f}", f"{line['memory_bytes'] / 1e6:,.0f}"]
     for recall in RECALLS:
         found = line["at"][str(recall)]

@@ -58,8 +58,7 @@ class TestSizesThatStraddleTheBlocks:
         of_targets = 5 * np.random.default_rng(1).normal(size=n)
         over_targets, over_bank = between.step(of_targets)
         expected = naive.softmax_offsets(targets, bank, 0.1, of_targets)
-        for found in over_targets, between.over_targets(of_targets):
-            np.testing.assert_allclose(0.1 * found, expected, atol=1e-6)
+        np.testing.assert_allclose(0.1 * over_targets, expected, atol=1e-6)
         expected = naive.softmax_offsets(bank, targets, 0.1, -over_targets)
         np.testing.assert_allclose(0.1 * over_bank, expected, atol=1e-6)
 
@@ -114,5 +113,5 @@ def test_blocks_shorter_than_asked_for_are_put_together_rightly():
     np.testing.assert_allclose(0.1 * found, naive.softmax_offsets(bank, targets, 0.1, np.arange(23.0)), atol=1e-6)
     _, rows = reductions.top_k(bank, shards[1], 5)
     np.testing.assert_array_equal(rows, naive.top_k(bank @ targets.T, 5)[1])
-    found = similarities.similarities(*shards, 0.1).over_targets(np.arange(17.0))
+    found = similarities.similarities(*shards, 0.1).step(np.arange(17.0))[0]
     np.testing.assert_allclose(0.1 * found, naive.softmax_offsets(targets, bank, 0.1, np.arange(17.0)), atol=1e-6)

@@ -13,6 +13,7 @@ from support import raw
 from support.server_process import command_line, resources, served
 
 from hubless_service.app import create_app
+from hubless_service.observing.later import TICK
 from hubless_service.processes import workers
 from hubless_service.processes.http_server import HttpServer
 from hubless_service.processes.signals import Signals
@@ -69,12 +70,13 @@ BODY = json.dumps(ASK).encode()
     ],
     ids=["POST", "GET"],
 )
-def test_answer_is_counted_even_if_all_workers_are_killed_as_soon_as_it_is_there(catalog, request_, counted):
+def test_answer_is_counted_even_if_all_workers_are_killed_a_moment_later(catalog, request_, counted):
     with served(catalog, "--workers", 2, **SOON) as server:
         server.wait_until_all_have_loaded("words", 2)
         with raw.connect(server.url) as connection:
             connection.sendall(request_)
             answer = connection.recv(2**16)
+            sleep(5 * TICK)
             for pid in server.workers():
                 os.kill(pid, signal.SIGKILL)
         assert answer.startswith(b"HTTP/1.1 200 ")

@@ -92,13 +92,13 @@ class Held:
     def __init__(self):
         self.submitted = []
 
-    def submit(self, work, *arguments):
-        self.submitted.append((work, arguments))
+    def submit(self, work):
+        self.submitted.append(work)
 
     def run(self):
         waiting, self.submitted = self.submitted, []
-        for work, arguments in waiting:
-            work(*arguments)
+        for work in waiting:
+            work()
 
 
 _faulty = ContextVar("_faulty", default=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless.kernels.coupling import coupled_sums
-from hubless.kernels.reductions import MOST_SPREAD, log_sum_exp
+from hubless.kernels.reductions import MOST_SPREAD
 from hubless.kernels.streaming import BANK_ROWS, STRIP_SIZE
 from hubless.kernels.threads import cores, in_parallel, slices
 from hubless.vectors.arrays import F32, F64
@@ -26,8 +26,8 @@ STEP_SIZE = 2**17
 def similarities(bank: VectorSource, targets: VectorSource, temperature: float) -> "Factors | Recomputed":
     """Return the similarities of bank (b, d) and targets (n, d), divided by τ, in the form that fits.
 
-    Each form has `over_targets`, LSE_j(q_i·t_j/τ + c_j) for each bank query; and `step`: this, r_i, and then
-    LSE_i(q_i·t_j/τ + log u_i − r_i) for each target, with weights u (b,) or without.
+    Each form has `step`: r_i = LSE_j(q_i·t_j/τ + c_j) for each bank query, and then LSE_i(q_i·t_j/τ + log u_i − r_i)
+    for each target, with weights u (b,) or without.
     """
     if 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
         return Recomputed(bank, targets, temperature)
@@ -62,9 +62,6 @@ class Factors:
     of_bank: F64
     of_targets: F64
     exact: "Recomputed"
-
-    def over_targets(self, potentials: F64) -> F64:
-        return self.step(potentials)[0]
 
     def step(self, potentials: F64, query_weights: F64 | None = None) -> tuple[F64, F64]:
         """Return the log-sums over the targets (b,), and from them those over the bank (n,): one step of Sinkhorn."""
@@ -126,9 +123,6 @@ class Recomputed:
     bank: VectorSource
     targets: VectorSource
     temperature: float
-
-    def over_targets(self, potentials: F64) -> F64:
-        return log_sum_exp(self.targets, self.bank, self.temperature, potentials)
 
     def step(self, potentials: F64, query_weights: F64 | None = None) -> tuple[F64, F64]:
         return coupled_sums(self.targets, self.bank, self.temperature, potentials, query_weights)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hubless.kernels.reductions import largest_in_rows
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.comparing import COSINE, comparison
 
@@ -39,8 +40,7 @@ def _finds(similarities: F32) -> I64:
     k = min(_FOUND, len(similarities))
     nearest = np.partition(similarities, len(similarities) - k, axis=0)[-k:]
     offsets = np.where(np.isfinite(nearest), nearest, 0).mean(axis=0) / 2
-    rows: I64 = np.argpartition(offsets - similarities, _FOUND, axis=1)[:, :_FOUND]
-    return rows
+    return largest_in_rows(similarities - offsets, _FOUND)
 
 
 def _overlap(cluster: I64, finds: I64) -> float:

@@ -61,12 +61,13 @@ def fuse(
         raise InputError("weights", f"{len(lists)} numbers, one for each list", len(given))
     parts = list[dict[Any, float]]()
     total: dict[Any, float] = {}
-    before = total.get
     for number, (ids, each, weight) in enumerate(zip(_of_one_type(lists), lists, given, strict=True)):
         check_between(f"weights[{number}]", weight, 0, float("inf"))
         of_list = _parts(ids, each[1], weight, FUSIONS[by], f"lists[{number}]")
         parts.append(of_list)
-        total.update({id_: before(id_, 0.0) + part for id_, part in of_list.items()})
+        # in the order in which they come; what both have is added
+        both = total.keys() & of_list.keys()
+        total = {**total, **of_list, **{id_: total[id_] + of_list[id_] for id_ in both}}
     best = sorted(total, key=total.__getitem__, reverse=True)[:limit]
     return Fused(best, [total[id_] for id_ in best], [[each.get(id_, 0.0) for each in parts] for id_ in best])
 

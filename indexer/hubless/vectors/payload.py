@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, advice, names_of, one_line
-from hubless.vectors.arrays import Flags, to_arrow
+from hubless.vectors.arrays import I64, Flags, to_arrow
 from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, PANDAS_INDEX, id_array, repeated
@@ -34,6 +34,7 @@ PayloadTypes: TypeAlias = Mapping[str, str]
 """Names of types by column: see `hubless.vectors.readers.payload_text.TYPES`."""
 
 
+_FEW = 20
 _TABLES = {"Parquet": open_parquet, "Arrow IPC": open_arrow}
 
 
@@ -114,17 +115,24 @@ class Payload:
         wanted = np.asarray(rows, np.int64)
         taken: list[dict[str, Any]] = [{}] * len(wanted)
         owners = np.searchsorted(self._starts, wanted, "right") - 1
-        for owner in np.unique(owners).tolist():
+        for owner in {*owners.tolist()}:
             places = np.flatnonzero(owners == owner)
             batch = self.batches[owner]
             some = wanted[places] - self._starts[owner]
             if self._free:
                 found = free_rows(batch, columns, some.tolist())
             else:
-                found = (batch if columns is None else batch.select(list(columns))).take(to_arrow(some)).to_pylist()
+                chosen = batch if columns is None else batch.select(list(columns))
+                found = _few_rows(chosen, some) if len(some) < _FEW else chosen.take(to_arrow(some)).to_pylist()
             for place, row in zip(places.tolist(), found, strict=True):
                 taken[place] = row
         return taken
+
+
+def _few_rows(rows: pa.RecordBatch, places: I64) -> list[dict[str, Any]]:
+    """Return some rows. Each value is read where it lies: a function of Arrow costs as much as to read many."""
+    named = [*zip(rows.schema.names, rows.columns, strict=True)]
+    return [{name: column[place].as_py() for name, column in named} for place in places.tolist()]
 
 
 def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> Dataset:

@@ -52,7 +52,7 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._app: Any = config.loaded_app
         self._unproxied: Any = self._app.app if isinstance(self._app, ProxyHeadersMiddleware) else self._app
-        self._server = server_state
+        self.server = server_state
         self._named_proxies = "trusted_proxies" in self.settings.model_fields_set
         self.writable: asyncio.Future[None] | None = None  # while the client has to take what it was sent
         self._hears = True
@@ -75,16 +75,10 @@ class Connection(asyncio.Protocol):
         parser.set_dangerous_leniencies(lenient_data_after_close=True)
         return parser
 
-    @property
-    def default_headers(self) -> Headers:
-        """The headers of all answers: the date."""
-        found: Headers = self._server.default_headers
-        return found
-
     # for asyncio
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self._server.connections.add(self)
+        self.server.connections.add(self)
         self.transport = transport
         names = [transport.get_extra_info(name) for name in ("sockname", "peername")]
         server, self.client = [(str(name[0]), int(name[1])) if isinstance(name, tuple) else None for name in names]
@@ -93,7 +87,7 @@ class Connection(asyncio.Protocol):
         self.watch.add(self, self._loop)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._server.connections.discard(self)
+        self.server.connections.discard(self)
         self.watch.remove(self)
         for exchange in (self._running, *(waiting for waiting, _ in self._pipeline)):
             if exchange:
@@ -136,7 +130,7 @@ class Connection(asyncio.Protocol):
 
     def end(self, exchange: Exchange) -> None:
         """Go on after an answer: with the next request, or with the end."""
-        self._server.total_requests += 1
+        self.server.total_requests += 1
         self._running = None
         if not exchange.keep_alive:
             if exchange.refusal:  # a client that still sends must be able to read the answer
@@ -301,8 +295,8 @@ class Connection(asyncio.Protocol):
         self._running = exchange
         self.watch.waiting.pop(self, None)
         task = self._loop.create_task(app(exchange.scope, exchange.receive, None))
-        self._server.tasks.add(task)
-        task.add_done_callback(self._server.tasks.discard)
+        self.server.tasks.add(task)
+        task.add_done_callback(self.server.tasks.discard)
 
     def _is_too_slow(self, unsent: int, now: float) -> bool:
         """Return whether the client took less than it has to in a period that ends now. It may pause, or be slow."""

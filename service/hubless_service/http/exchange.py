@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 from http import HTTPStatus
-from typing import Protocol
+from typing import Any, Protocol
 
 from starlette.types import Message, Scope
 
@@ -22,10 +22,7 @@ class Line(Protocol):
     transport: asyncio.Transport
     watch: Watch
     writable: asyncio.Future[None] | None
-
-    @property
-    def default_headers(self) -> Headers:
-        """The headers of all answers."""
+    server: Any
 
     def read_on(self) -> None:
         """Hear the client again."""
@@ -36,20 +33,6 @@ class Line(Protocol):
 
 class Exchange(Trace):
     """A request, and its answer."""
-
-    __slots__ = (
-        "_connection",
-        "_parts",
-        "_sends_continue",
-        "_told_all",
-        "_waiter",
-        "_waiting_bytes",
-        "answered",
-        "disconnected",
-        "keep_alive",
-        "more_body",
-        "refusal",
-    )
 
     def __init__(self, connection: Line, scope: Scope, heads: dict[bytes, bytes], *, keep_alive: bool) -> None:
         super().__init__("", scope, heads)
@@ -113,7 +96,7 @@ class Exchange(Trace):
         self.answered = True
         self._wake()
         lines = [_LINES[status]]
-        for name, value in (*connection.default_headers, *headers):
+        for name, value in (*connection.server.default_headers, *headers):
             if name == b"connection":  # which says that it ends
                 self.keep_alive = False
             else:

@@ -188,12 +188,13 @@ def _check_types(table: pa.Table) -> None:
             raise InputError(f"body.{name}", f"at most {MOST_HITS} hits", count)
 
 
-def _ids(value: list[int | str]) -> list[int | str]:
+def _ids(value: Any) -> Any:
     most = Settings.max_limit
     check_list(value, "a list of ids")
     if len(value) > most:
         raise InputError("", f"at most {most} ids", len(value))
-    if {*map(type, value)} - {str}:
+    kinds = {*map(type, value)}
+    if kinds - {str} and (kinds != {int} or not -_LARGEST_ID <= min(value) <= max(value) < _LARGEST_ID):
         for place, each in enumerate(value):
             if type(each) not in (int, str) or (type(each) is int and not -_LARGEST_ID <= each < _LARGEST_ID):
                 raise InputError(f"[{place}]", "a string, or a whole number of 64 bits", describe(each))
@@ -206,7 +207,7 @@ def _ids(value: list[int | str]) -> list[int | str]:
 def _numbers(value: Any) -> list[float]:
     check_list(value, "a list of numbers")
     found = numbers_of(value)
-    if not all(map(isfinite, found)):
+    if not (isfinite(sum(found)) or all(map(isfinite, found))):
         place = next(place for place, each in enumerate(found) if not isfinite(each))
         raise InputError(f"[{place}]", "a finite number", describe(value[place]))
     return found

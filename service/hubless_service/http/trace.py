@@ -22,19 +22,6 @@ def heads_of(headers: Headers) -> dict[bytes, bytes]:
 class Trace:
     """Filled while a request is answered; then the observer reads it. Our own server's is an `Exchange`."""
 
-    __slots__ = (
-        "_receive",
-        "code",
-        "heads",
-        "intervals",
-        "late",
-        "on_gone",
-        "pixels",
-        "request_id",
-        "scope",
-        "seconds",
-        "started",
-    )
     disconnected = alone = False
     """True if the client hung up; if this process is known to answer no other request now."""
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from fastapi import Response
 from starlette.routing import BaseRoute
@@ -15,9 +14,6 @@ from hubless_service.http.problems import respond
 from hubless_service.http.trace import SCOPE_KEY, Headers, Trace, heads_of
 from hubless_service.observing.middleware import CLIENT_CLOSED, Observer
 from hubless_service.routes.route import AppState, Call, DirectRoute
-
-_KNOWN_PATHS = 1024
-_Found = tuple[DirectRoute, dict[str, str]]
 
 
 @dataclass
@@ -38,7 +34,6 @@ class Front:
     def __post_init__(self) -> None:
         direct = [route for route in self.routes if isinstance(route, DirectRoute)]
         self._direct = [(route.methods or set(), route) for route in direct]
-        self._found = lru_cache(_KNOWN_PATHS)(self._find)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens below."""
@@ -73,7 +68,7 @@ class Front:
             return _parts(respond(trace.refusal, trace))
         method = scope["method"]
         cors = self.cors if b"origin" in trace.heads else None
-        found = None if cors else self._found(method, scope["path"])
+        found = None if cors else self._find(method, scope["path"])
         if found:
             scope["route"], scope["path_params"] = found
         asks_first = cors and method == "OPTIONS" and b"access-control-request-method" in trace.heads  # without a key
@@ -86,7 +81,7 @@ class Front:
             return _parts(await found[0].respond(Call(scope, self.state)))
         return await self._through(self.layers, scope, receive)
 
-    def _find(self, method: str, path: str) -> _Found | None:
+    def _find(self, method: str, path: str) -> tuple[DirectRoute, dict[str, str]] | None:
         """Return the endpoint of a path, and the parts of the path. HEAD is GET, and its answer has no body."""
         for methods, route in self._direct:
             if ("GET" if method == "HEAD" else method) in methods and (found := route.path_regex.match(path)):

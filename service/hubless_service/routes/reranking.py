@@ -61,7 +61,7 @@ async def rerank(call: Call, body: RerankRequest) -> Response:
     answer = await heavy.run(weight, lambda: _answer(body, found, call.settings.usual_limit))
     call.trace.add("rescore", perf_counter() - started)
     for each in body.lists:
-        if each.correction is not None and is_traffic(call.trace, each.query, FULL_STRENGTH):
+        if each.correction is not None and is_traffic(call.trace, {"strength": each.strength}, FULL_STRENGTH):
             call.engine.learning.note(call.trace, each.correction, each.ids or (), each.scores or ())
     return send(answer)
 
@@ -110,7 +110,8 @@ def _fused(body: RerankRequest, corrected: list[Reranked], limit: int, *, alone:
         ids, scores, *_ = corrected[0]
         return Fused(ids, scores, [[score] for score in scores])
     weights = [1.0 if sent.weight is None else sent.weight for sent in body.lists]
-    return hubless.fuse(corrected, weights=weights, by=body.fusion or _FUSION, limit=max(limit, DEPTH))
+    most = limit if body.cut is None else max(limit, DEPTH)
+    return hubless.fuse(corrected, weights=weights, by=body.fusion or _FUSION, limit=most)
 
 
 def _judged(body: RerankRequest, only: ListOfOne | None, scores: list[float]) -> CertaintyAnswer:

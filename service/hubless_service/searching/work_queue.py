@@ -12,15 +12,16 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from operator import attrgetter
-from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
 
 from hubless.deadline import within
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
+from hubless_service.searching.warm_threads import WarmThreads
 
 _log = logging.getLogger("hubless.queue")
 
@@ -77,7 +78,6 @@ class WorkQueue:
         self.threads = threads
         self._failed, self._searched = failed, searched
         self._batch = batch
-        self._prepare = prepare
         self._inline_seconds = inline_seconds
         self.waiting = 0  # queries
         self._most = most
@@ -85,26 +85,17 @@ class WorkQueue:
         self._running: set[Hashable] = set()  # keys of searches that take all processors now
         self._seconds: dict[int, float] = {}  # a query, by the hash of the key, as keys hold collections
         self._idle = threads
-        self._handed: SimpleQueue[list[WorkItem] | None] = SimpleQueue()  # items for a thread; None ends one
         self._turn_comes = self._closed = False
-        # daemons, as a search cannot be interrupted and must not hold up the end of the process
-        self._threads = [threading.Thread(target=self._serve, name=f"search-{i}", daemon=True) for i in range(threads)]
+        self._threads = WarmThreads(threads, "search", prepare)
 
     def start(self) -> None:
         """Let the threads begin."""
-        try:
-            for thread in self._threads:
-                thread.start()
-        except RuntimeError:
-            self.stop()
-            raise
+        self._threads.start()
 
     def stop(self) -> list[threading.Thread]:
         """Begin nothing more. Return the threads, which finish the calls that they began. From any thread."""
         self._closed = True
-        for _ in self._threads:
-            self._handed.put(None)
-        return [thread for thread in self._threads if thread.ident]
+        return self._threads.stop()
 
     def submit(
         self,
@@ -168,21 +159,17 @@ class WorkQueue:
         while self._idle and (items := self.take(now)) is not None:
             if items:
                 self._idle -= 1
-                self._handed.put(items)
+                self._threads.submit(partial(self._serve, items))
 
-    def _serve(self) -> None:
-        """Answer items until stopped."""
-        try:
-            self._prepare()
-        except Exception:
-            _log.exception("a search thread runs with the settings of the process")
-        while (items := self._handed.get()) and not self._closed:
-            with within(max(item.deadline for item in items) - perf_counter()):
-                answered = self._answers(items)
-            with suppress(RuntimeError):  # the loop is closed when the process ends: then nobody waits any more
-                loop = items[0].future.get_loop()
-                loop.call_soon_threadsafe(self._return, loop, items, *answered)
-            del items, answered  # while the thread waits, nothing of an old version is held
+    def _serve(self, items: list[WorkItem]) -> None:
+        """Answer items in a thread, unless stopped."""
+        if self._closed:
+            return
+        with within(max(item.deadline for item in items) - perf_counter()):
+            answered = self._answers(items)
+        with suppress(RuntimeError):  # the loop is closed when the process ends: then nobody waits any more
+            loop = items[0].future.get_loop()
+            loop.call_soon_threadsafe(self._return, loop, items, *answered)
 
     def _return(
         self, loop: asyncio.AbstractEventLoop, items: list[WorkItem], outcomes: Sequence[Any], seconds: float

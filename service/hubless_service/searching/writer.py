@@ -5,16 +5,15 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from operator import attrgetter
 from time import perf_counter
 
 from hubless.deadline import within
 from hubless.errors import CollectionNotFound, HublessError, NotFoundError, StorageError
-from hubless.kernels.pools import start_all
 from hubless.kernels.threads import on_one_core
 from hubless.search.transaction import Transaction, WritableCollection
 from hubless.search.writes import Write
@@ -24,6 +23,7 @@ from hubless_service.http.trace import Trace
 from hubless_service.http.values import Json
 from hubless_service.searching.log_follower import catch_up
 from hubless_service.searching.shelf import REPLACED, Shelf
+from hubless_service.searching.warm_threads import WarmThreads
 
 _log = logging.getLogger("hubless.writes")
 
@@ -81,20 +81,18 @@ class Writer:
         self._waiting: dict[str, deque[QueuedWrite]] = {}  # for each collection that a thread writes to
         self._lock = threading.Lock()
         self._stopped = False
-        self._count = min(_COLLECTIONS, most_open() // _SHARE_WRITTEN)  # each takes some descriptors
-        self._threads = ThreadPoolExecutor(self._count, "write", prepare)
+        # each takes some descriptors
+        self._threads = WarmThreads(min(_COLLECTIONS, most_open() // _SHARE_WRITTEN), "write", prepare)
 
     def start(self) -> None:
         """Start the threads."""
-        start_all(self._threads, self._count)
+        self._threads.start()
 
     def stop(self) -> list[threading.Thread]:
-        """Write what waits, and nothing more. Return a thread that ends with the last of them."""
+        """Write what waits, and nothing more. Return the threads that do."""
         with self._lock:
             self._stopped = True
-        ending = threading.Thread(target=self._threads.shutdown, name="write", daemon=True)
-        ending.start()
-        return [ending]
+        return self._threads.stop()
 
     async def write(
         self, trace: Trace, name: str, points: int, plan: WritePlan, deadline: float, *, durable: bool = True
@@ -118,7 +116,7 @@ class Writer:
             if self._stopped:
                 raise HttpProblem("not_ready", "The server is stopping.")
             if name not in self._waiting:
-                self._threads.submit(self._write_all, name)
+                self._threads.submit(partial(self._write_all, name))
             waiting = self._waiting.setdefault(name, deque())
             if len(waiting) >= self._room:
                 raise HttpProblem("too_many_requests", f"{len(waiting)} writes wait already.")

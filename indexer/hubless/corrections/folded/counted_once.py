@@ -8,8 +8,8 @@ from hubless.vectors.arrays import F32, F64
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import VectorSource, in_memory, sample, sampled_rows
 
-COMPARED, BLOCK = 2048, 1024
-"""Each bank query is compared with so many, in blocks of so many."""
+COMPARED = BLOCK = 2048
+"""Each bank query is compared with so many, in blocks of as many: the product of a block with itself costs half."""
 SPREAD, LEAST_SPREAD = 30.0, 5.0
 """An answer is spread over this many targets at most; over fewer, in proportion, of a sample of the targets."""
 SHARE_OF_TARGETS = 0.1

@@ -7,6 +7,6 @@ from hubless.vectors.arrays import F32, F64
 
 def rise(values: F32 | F64 | float, low: float, high: float) -> F64:
     """Return 3u² − 2u³ with u = clip((value − low)/(high − low), 0, 1): 0 up to `low`, 1 from `high` on."""
-    u = np.clip((np.asarray(values, np.float64) - low) / (high - low), 0, 1)
+    u = np.clip((values - low) / (high - low), 0, 1)
     risen: F64 = u**2 * (3 - 2 * u)
     return risen

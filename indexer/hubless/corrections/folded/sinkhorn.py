@@ -57,7 +57,7 @@ def bank_potentials(
     for _ in range(iterations - 1):
         _, over_bank = plan.step(c, of_some)  # of a with +log b, which does not change it
         c = np.log(some.shape[0] / len(c)) + wanted - over_bank
-    last = plan.over_targets(c) if some is bank else log_sum_exp(targets, bank, temperature, c)
+    last = plan.step(c)[0] if some is bank else log_sum_exp(targets, bank, temperature, c)
     a: F64 = -np.log(bank.shape[0]) - last
     return a if query_weights is None else a + np.log(query_weights)
 
