@@ -190,8 +190,8 @@ def create_app(
     observer = Observer(metrics, tracing)
     check = None
     if keys.wanted:
-        attempts = Attempts(settings.max_wrong_keys)
-        check = KeyCheck(keys, attempts, metrics.failed_keys, PUBLIC | {METRICS} if settings.metrics_public else PUBLIC)
+        public = PUBLIC | {METRICS} if settings.metrics_public else PUBLIC
+        check = KeyCheck(keys, Attempts(settings.max_wrong_keys), metrics.failed_keys, public)
     cors = None
     if settings.origins:
         cors = partial(

@@ -63,13 +63,13 @@ class ServedGauges(Collector):
             for labels, meanings in GAUGES.items()
             for name, meaning in meanings.items()
         }
-        for gauge, value, *labels in (*self._served(), *self._sampled(), *self._stored()):
+        for gauge, value, *labels in self._samples():
             if value is not None:
                 families[gauge].add_metric(labels, value)
         return families.values()
 
-    def _served(self) -> Iterator[Sample]:
-        """Yield the samples of collections and of their versions."""
+    def _samples(self) -> Iterator[Sample]:
+        """Yield the samples of collections and their versions, of the query sample, and of the object storage."""
         slots = self._engine.shelf.slots
         states = Counter(slot.state for slot in slots.values())
         for state in STATES:
@@ -82,21 +82,15 @@ class ServedGauges(Collector):
                 live = self._engine.live(collection)
                 for gauge, value in _figures(collection, slot, live).items():
                     yield gauge, value, name
-
-    def _sampled(self) -> Iterator[Sample]:
-        """Yield the samples of the query sample, if there is one."""
         if sampling := self._engine.sampling:
             for name, kept in list(sampling.summaries.items()):
                 yield "query_sample_queries", kept and kept.queries, name
             for name, failure in list(sampling.failures.items()):
                 yield "query_sample_failing", failure is not None, name
-
-    def _stored(self) -> Iterator[Sample]:
-        """Yield the samples of the object storage, if the catalog is in one."""
         if isinstance(store := self._engine.catalog, RemoteSource):
-            state = store.state
-            yield "store_failing", bool(state.trouble)
-            yield "store_synced_timestamp_seconds", state.synced
+            found = store.state
+            yield "store_failing", bool(found.trouble)
+            yield "store_synced_timestamp_seconds", found.synced
 
 
 def _figures(collection: Collection, slot: Slot, live: LiveVersion) -> dict[str, float | None]:

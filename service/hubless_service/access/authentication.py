@@ -53,21 +53,28 @@ class KeyCheck:
         if presented is None:
             if not public:
                 self.failures.labels("no_key").inc()
-            detail = "This needs an API key, in the header Authorization: Bearer or X-API-Key."
-            return HttpProblem("unauthenticated", detail, headers={"WWW-Authenticate": _CHALLENGE})
+            return HttpProblem(
+                "unauthenticated",
+                "This needs an API key, in the header Authorization: Bearer or X-API-Key.",
+                headers={"WWW-Authenticate": _CHALLENGE},
+            )
         host = (scope.get("client") or [""])[0]
         if left := self.attempts.seconds_left(host):
             self.failures.labels("too_many").inc()
-            headers = {"Retry-After": str(ceil(left))}
             return HttpProblem(
-                "too_many_wrong_keys", "This address has tried too many wrong API keys.", headers=headers
+                "too_many_wrong_keys",
+                "This address has tried too many wrong API keys.",
+                headers={"Retry-After": str(ceil(left))},
             )
         if access := self.keys.access(presented):
             return access
         self.failures.labels("wrong_key").inc()
         self.attempts.note(host, presented)
-        challenge = f'{_CHALLENGE}, error="invalid_token"'
-        return HttpProblem("unauthenticated", "The API key is not known.", headers={"WWW-Authenticate": challenge})
+        return HttpProblem(
+            "unauthenticated",
+            "The API key is not known.",
+            headers={"WWW-Authenticate": f'{_CHALLENGE}, error="invalid_token"'},
+        )
 
 
 def of_others() -> HttpProblem:

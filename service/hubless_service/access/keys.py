@@ -120,8 +120,11 @@ class Keys:
         limited = any(each.collections is not None for each in read)
         if limited and self._pictures and "{collection}" not in str(self._pictures):
             # whoever writes points could name the pictures of other collections
-            expected = "{collection} in it, such as /pictures/{collection}, as a key is limited to collections"
-            raise InputError("HUBLESS_PICTURES", expected, self._pictures)
+            raise InputError(
+                "HUBLESS_PICTURES",
+                "{collection} in it, such as /pictures/{collection}, as a key is limited to collections",
+                self._pictures,
+            )
         self._keys = [*self._fixed, *read]
         self._seen = now
         return True

@@ -33,25 +33,25 @@ VectorJson = Annotated[
 
 
 @with_config(use_attribute_docstrings=True)
-class Answer(TypedDict):
+class AnswerPart(TypedDict):
     """A part of an answer."""
 
 
-class Served(Answer):
+class Served(AnswerPart):
     """The version that answered."""
 
     collection: str
     version: str
 
 
-class TargetExtras(Answer):
+class TargetExtras(AnswerPart):
     """The extras of a target, if they are asked for."""
 
     payload: NotRequired[PayloadJson]
     vector: NotRequired[VectorJson]
 
 
-class HitExplanation(Answer):
+class HitExplanation(AnswerPart):
     """Why a hit stands where it does."""
 
     rank: int
@@ -82,7 +82,7 @@ class QueryHit(TargetExtras):
     """Its part of the confidence, all for the best hit. Only with a model."""
 
 
-class QueryHits(Answer):
+class QueryHits(AnswerPart):
     """The hits of one query, best first."""
 
     hits: list[QueryHit]
@@ -170,7 +170,7 @@ class CountAnswer(Served):
     count: int
 
 
-class LiveFigures(Answer):
+class LiveFigures(AnswerPart):
     """The strength for even answers. Where popular targets are right, evenness harms: clicks or labels tell."""
 
     recommended_strength: float
@@ -181,7 +181,7 @@ class LiveFigures(Answer):
     """Whether there were enough of them to go by."""
 
 
-class SampleFigures(Answer):
+class SampleFigures(AnswerPart):
     """Live queries that are kept in files."""
 
     queries: int
@@ -192,7 +192,7 @@ class SampleFigures(Answer):
     """When the oldest period began, ISO 8601."""
 
 
-class Writes(Answer):
+class Writes(AnswerPart):
     """The writes since the version was built."""
 
     seq: int
@@ -207,7 +207,7 @@ class Writes(Answer):
     """Share of the targets that came after the fit of the correction."""
 
 
-class CollectionAnswer(Answer):
+class CollectionAnswer(AnswerPart):
     """A collection, its correction, and its measurements."""
 
     name: str
@@ -254,20 +254,20 @@ class CollectionAnswer(Answer):
     """Other names that stand for it."""
 
 
-class DeletedCollectionAnswer(Answer):
+class DeletedCollectionAnswer(AnswerPart):
     """The collection is gone."""
 
     collection: str
     deleted: bool
 
 
-class CollectionsAnswer(Answer):
+class CollectionsAnswer(AnswerPart):
     """All collections that are served."""
 
     collections: list[CollectionAnswer]
 
 
-class FrequentTarget(Answer):
+class FrequentTarget(AnswerPart):
     """A target that is found often."""
 
     id: IdJson
@@ -277,14 +277,14 @@ class FrequentTarget(Answer):
     """Of the places in the answers, how many it takes."""
 
 
-class HubnessByChance(Answer):
+class HubnessByChance(AnswerPart):
     """The values that chance alone would give."""
 
     skewness: float
     antihub_share: float
 
 
-class RankingHubness(Answer):
+class RankingHubness(AnswerPart):
     """Occurrence of targets in one ranking of the queries."""
 
     queries: int
@@ -301,7 +301,7 @@ class RankingHubness(Answer):
     """The ten that are found most often."""
 
 
-class DriftFigures(Answer):
+class DriftFigures(AnswerPart):
     """The distance of the queries from the query bank."""
 
     drift: float
@@ -333,7 +333,7 @@ class HubnessAnswer(Served):
     """null where too few queries were asked, or it is off."""
 
 
-class VersionState(Answer):
+class VersionState(AnswerPart):
     """A version of a collection, and what became of it."""
 
     version: str
@@ -349,14 +349,14 @@ class VersionState(Answer):
     """Why it is refused or damaged."""
 
 
-class VersionsAnswer(Answer):
+class VersionsAnswer(AnswerPart):
     """All versions of a collection, oldest first."""
 
     versions: list[VersionState]
     collection: str
 
 
-class AliasAnswer(Answer):
+class AliasAnswer(AnswerPart):
     """Another name of a collection."""
 
     alias: str
@@ -365,19 +365,19 @@ class AliasAnswer(Answer):
     """What If-Match takes: changes whenever the alias does."""
 
 
-class AliasesAnswer(Answer):
+class AliasesAnswer(AnswerPart):
     """All aliases of collections that may be seen."""
 
     aliases: list[AliasAnswer]
 
 
-class AliveAnswer(Answer):
+class AliveAnswer(AnswerPart):
     """The process answers."""
 
     status: Literal["ok"]
 
 
-class StoreAnswer(Answer):
+class StoreAnswer(AnswerPart):
     """The state of the object storage with the catalog. Local copies are served in any case."""
 
     address: str
@@ -387,7 +387,7 @@ class StoreAnswer(Answer):
     """Why something could not be; null if all was."""
 
 
-class ReadyAnswer(Answer):
+class ReadyAnswer(AnswerPart):
     """The server answers queries."""
 
     status: Literal["ready"]
@@ -399,7 +399,7 @@ class ReadyAnswer(Answer):
     """Each collection's state; of one that failed, why. Left out where a key is needed to see them."""
 
 
-class ProblemAnswer(Answer):
+class ProblemAnswer(AnswerPart):
     """An error, RFC 9457."""
 
     type: str
@@ -417,7 +417,7 @@ class ProblemAnswer(Answer):
     received: NotRequired[str]
 
 
-class AccessAnswer(Answer):
+class AccessAnswer(AnswerPart):
     """The rights of the request."""
 
     keys: bool
@@ -440,7 +440,7 @@ class BankQueryAnswer(Served):
     vector: VectorJson
 
 
-class CountedAnswer(Answer):
+class CountedAnswer(AnswerPart):
     """Live queries that count for a bank that waits for them, or lists for a correction of scores that learns."""
 
     queries: int
@@ -451,7 +451,7 @@ class CountedAnswer(Answer):
     """So many at least; 1 if trusted ones ask."""
 
 
-class WaitingBank(Answer):
+class WaitingBank(AnswerPart):
     """A query bank that was put, and that no version has yet."""
 
     queries: int
@@ -517,7 +517,7 @@ class BankAnswer(Served):
     """null for none."""
 
 
-class TargetsWithCount(Answer):
+class TargetsWithCount(AnswerPart):
     """So many targets are found so often."""
 
     occurrence: int
@@ -526,7 +526,7 @@ class TargetsWithCount(Answer):
     """How many targets are."""
 
 
-class HubOccurrence(Answer):
+class HubOccurrence(AnswerPart):
     """A target that is found often."""
 
     id: IdJson
@@ -538,7 +538,7 @@ class HubOccurrence(Answer):
     """Its N_10 at strength 1."""
 
 
-class RankingOccurrence(Answer):
+class RankingOccurrence(AnswerPart):
     """Occurrence of targets in one ranking."""
 
     skewness: float
@@ -552,7 +552,7 @@ class RankingOccurrence(Answer):
     """Those found most often, in this ranking."""
 
 
-class OccurrenceByChance(Answer):
+class OccurrenceByChance(AnswerPart):
     """The same figures if as many queries found random targets."""
 
     skewness: float
@@ -561,7 +561,7 @@ class OccurrenceByChance(Answer):
     """Share of the targets that chance alone leaves unfound."""
 
 
-class NeverFound(Answer):
+class NeverFound(AnswerPart):
     """The targets that no query finds."""
 
     raw: int
@@ -592,7 +592,7 @@ class OccurrenceAnswer(Served):
     never: NeverFound | None
 
 
-class QueryFinding(Answer):
+class QueryFinding(AnswerPart):
     """A bank query that finds a target."""
 
     query: int
@@ -613,7 +613,7 @@ class FindingsAnswer(Served):
     corrected: list[QueryFinding]
 
 
-class ScanAnswer(Answer):
+class ScanAnswer(AnswerPart):
     """The last scan for planted hubs that was kept."""
 
     scan: KeptScan | None
@@ -621,7 +621,7 @@ class ScanAnswer(Answer):
     collection: str
 
 
-class ProjectedTargets(Answer):
+class ProjectedTargets(AnswerPart):
     """Targets by column: the first of each list is the first target."""
 
     id: list[IdJson]
@@ -636,7 +636,7 @@ class ProjectedTargets(Answer):
     """Of the payload column that was asked for."""
 
 
-class ProjectedQueries(Answer):
+class ProjectedQueries(AnswerPart):
     """The stored bank queries, in the order of their numbers."""
 
     x: list[float]
@@ -656,7 +656,7 @@ class ProjectionAnswer(Served):
     queries: ProjectedQueries
 
 
-class InputJson(Answer):
+class InputJson(AnswerPart):
     """A file or an array that a version was built from."""
 
     name: str
@@ -664,7 +664,7 @@ class InputJson(Answer):
     sha256: str
 
 
-class VersionAnswer(Answer):
+class VersionAnswer(AnswerPart):
     """A stored version: its inputs, parameters and measurements."""
 
     version: str
@@ -691,7 +691,7 @@ class VersionAnswer(Answer):
     inputs: dict[str, InputJson]
 
 
-class ChangedField(Answer):
+class ChangedField(AnswerPart):
     """A field of the manifest that differs."""
 
     field: str
@@ -700,7 +700,7 @@ class ChangedField(Answer):
     after: Any
 
 
-class IdChanges(Answer):
+class IdChanges(AnswerPart):
     """Targets that one version has and the other has not."""
 
     count: int
@@ -708,7 +708,7 @@ class IdChanges(Answer):
     """Some of them."""
 
 
-class ChangedAnswers(Answer):
+class ChangedAnswers(AnswerPart):
     """The first ten of a canary query, in both versions."""
 
     before: list[IdJson]
@@ -717,7 +717,7 @@ class ChangedAnswers(Answer):
     """How many stand in both."""
 
 
-class DiffAnswer(Answer):
+class DiffAnswer(AnswerPart):
     """The differences between two versions of a collection."""
 
     version: str

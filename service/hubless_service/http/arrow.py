@@ -79,14 +79,15 @@ ID = "id"
 
 def put_of(table: pa.Table, collection: Collection) -> Put:
     """Return the write of a table. Raises `InputError` with the column and the row."""
-    if repeated := [name for name in table.column_names if table.column_names.count(name) > 1]:
-        raise InputError(clip(repeated[0]), "one column of that name", table.column_names.count(repeated[0]))
-    if ID not in table.column_names:
+    names = table.column_names
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise InputError(clip(repeated[0]), "one column of that name", names.count(repeated[0]))
+    if ID not in names:
         raise InputError(ID, "a column of ids", "none")
     ids = _ids(table[ID], collection)
     check_vectors_named(table)
     vectors, there = vectors_of(table, collection, OF_TARGETS)
-    others = table.select([name for name in table.column_names if name not in (ID, VECTOR)])
+    others = table.select([name for name in names if name not in (ID, VECTOR)])
     return Put(vectors, ids, _payload(others, collection.parts.payload_schema), there)
 
 

@@ -28,11 +28,15 @@ class Cursor(NamedTuple):
         if self.version not in (None, collection.manifest.built):
             sent = clip(self.version or "")
             order = collection.manifest.built
-            detail = f"The cursor is of the order of version {sent}, and that of {order} is served: {again}."
-            raise HttpProblem("cursor_expired", detail)
+            raise HttpProblem(
+                "cursor_expired",
+                f"The cursor is of the order of version {sent}, and that of {order} is served: {again}.",
+            )
         if self.reached > collection.seq:
-            detail = f"The cursor is of write {self.reached}, and {collection.seq} is the last that is served: {again}."
-            raise HttpProblem("cursor_expired", detail)
+            raise HttpProblem(
+                "cursor_expired",
+                f"The cursor is of write {self.reached}, and {collection.seq} is the last that is served: {again}.",
+            )
         targets = collection.parts.targets
         built = [view.segment for view in targets.stored if view.segment.stamps is None]
         if self.version and built and self.seq == built[0].seq and self.rank >= (count := sum(map(len, built))):

@@ -17,11 +17,10 @@ _LONGEST = 200
 
 
 class ProblemType(NamedTuple):
-    """Members of all problems of one code: the status, the title, and whether it helps to wait a second."""
+    """Members of all problems of one code."""
 
     status: int
     title: str
-    passes: bool
 
 
 # The codes are part of the contract. hubless/errors.py says what the codes of the library mean.
@@ -111,11 +110,10 @@ _TITLES = {
 }
 """The title of each code, by its status."""
 PROBLEM_TYPES = {
-    code: ProblemType(status, title, code in {"too_many_requests", "not_ready"})
-    for status, titles in _TITLES.items()
-    for code, title in titles.items()
+    code: ProblemType(status, title) for status, titles in _TITLES.items() for code, title in titles.items()
 }
 
+_PASSING = {"too_many_requests", "not_ready"}  # a second later
 _ENGINES = {"deadline_exceeded": "The engine of the collection did not answer in the time that the request has."}
 _LATER = {503: RETRY_AFTER}
 
@@ -137,7 +135,7 @@ class HttpProblem(Exception):
         self.code = code
         self.detail = detail
         self.members = members or {}
-        self.headers = RETRY_AFTER if headers is None and PROBLEM_TYPES[code].passes else headers
+        self.headers = RETRY_AFTER if headers is None and code in _PASSING else headers
 
 
 def internal_error() -> HttpProblem:
@@ -210,14 +208,16 @@ async def on_http_exception(request: Request, error: HTTPException) -> Response:
     path = clip(request.url.path)
     match error.status_code:
         case 404:
-            return respond(HttpProblem("not_found", f"There is nothing at {path}."), request.scope[SCOPE_KEY])
+            problem = HttpProblem("not_found", f"There is nothing at {path}.")
         case 405:
             allowed = {"Allow": _methods_of(request)}
             if request.method == "OPTIONS":
                 return Response(None, 204, allowed)
             detail = f"{path} takes {allowed['Allow']}, not {request.method}."
-            return respond(HttpProblem("method_not_allowed", detail, headers=allowed), request.scope[SCOPE_KEY])
-    raise error
+            problem = HttpProblem("method_not_allowed", detail, headers=allowed)
+        case _:
+            raise error
+    return respond(problem, request.scope[SCOPE_KEY])
 
 
 def _methods_of(request: Request) -> str:

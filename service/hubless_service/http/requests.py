@@ -34,6 +34,7 @@ from hubless_service.http.values import (
     StoredId,
     Subject,
     characters,
+    check_number,
     label_ids,
     vectors_of_bytes,
     whole,
@@ -48,6 +49,7 @@ Skip = Annotated[int, whole(Settings.max_depth, least=0)]
 FEWEST_SAMPLED = 200
 Milliseconds = Annotated[int, whole(Settings.max_timeout_ms)]
 Text = Annotated[str, characters(Settings.max_text)]
+Clients = Annotated[list[Text], Several("clients", Settings.max_batch)]
 _LONGEST_VERSION = 200
 _RELEVANT, _GROUPS = "relevant", "groups"
 ColumnName = Annotated[str, characters(1000)]
@@ -95,7 +97,7 @@ class RequestModel(BaseModel):
     kinds: ClassVar[tuple[str, ...]] = (JSON,)  # media types of the body
     large: ClassVar[bool] = False  # whether the body may be as large as a batch of queries
     stored: ClassVar[bool] = False  # whether values of the body are stored
-    texts: ClassVar[frozenset[str]] = frozenset()  # fields that stand in a URL as they are; others stand there as JSON
+    texts: ClassVar[tuple[str, ...]] = ()  # fields that stand in a URL as they are; others stand there as JSON
 
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
@@ -109,7 +111,7 @@ _R = TypeVar("_R", bound=RequestModel)
 class QueryOptions(RequestModel):
     """Options of a search."""
 
-    texts = frozenset({"group_by"})
+    texts = ("group_by",)
     limit: Limit | None = None
     """How many hits at most; 10 if not given."""
     skip: Skip | None = None
@@ -215,10 +217,8 @@ class BatchRequest(RequestModel):
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read the vectors of a binary body. The fields in the URL hold for all of them."""
         options = _given(read(BinaryRequest, url, subject))
-        most = Settings.max_batch
         rows = vectors_of_bytes(body, subject.collection)
-        if not 1 <= len(rows) <= most:
-            raise InputError("body", f"1 to {most} queries", len(rows))
+        check_number(len(rows), Settings.max_batch, "queries", "body")
         made = cls.model_construct(
             queries=[QueryRequest.model_construct(**options, vector=rows[i : i + 1]) for i in range(len(rows))]
         )
@@ -311,7 +311,7 @@ class OccurrenceRequest(RequestModel):
 class FindingsRequest(RequestModel):
     """The URL of the findings."""
 
-    texts = frozenset({"id"})
+    texts = ("id",)
     id: Annotated[str, characters(Settings.max_text, "the id of a target")]
     """Of the target. A number stands as its digits."""
 
@@ -319,7 +319,7 @@ class FindingsRequest(RequestModel):
 class ProjectionRequest(RequestModel):
     """The URL of the projection."""
 
-    texts = frozenset({"column"})
+    texts = ("column",)
     column: ColumnName | None = None
     """A payload column whose values are sent too."""
 
@@ -327,7 +327,7 @@ class ProjectionRequest(RequestModel):
 class DiffRequest(RequestModel):
     """The URL of a comparison."""
 
-    texts = frozenset({"since"})
+    texts = ("since",)
     since: Annotated[str, characters(_LONGEST_VERSION)] | None = None
     """The id of the other version; that of the one before if not given."""
 
@@ -378,10 +378,8 @@ class PutPointsRequest(PutOptions):
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read the table of an Arrow stream."""
         options = _given(read(PutOptions, url, subject))
-        most = Settings.max_write_points
         table = read_table(body)
-        if not 1 <= len(table) <= most:
-            raise InputError("body", f"1 to {most} points", len(table))
+        check_number(len(table), Settings.max_write_points, "points", "body")
         made = cls.model_construct(**options, points=[])
         made._table = table
         return made
@@ -454,7 +452,7 @@ class PutBankRequest(BankOptions):
         "Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank. At most 4,000. One client "
         "counts for a tenth at most, so ten clients or more must ask.",
     )
-    trusted: Annotated[list[Text], Several("clients", Settings.max_batch)] | None = maybe(
+    trusted: Clients | None = maybe(
         "With sampled: clients that ask for many people, such as the key of an app, and count without limit. Names of "
         "keys, or labels that `hubless bank show` lists."
     )
@@ -481,8 +479,9 @@ class PutBankRequest(BankOptions):
         if self.payload is None and self.sampled is None:
             self._check_count(sum(map(len, self.vectors)) if self.vectors else len(self.texts_ or ()), subject)
         elif self.relevant is not None or self.groups is not None or (self.sampled and self._grows):
-            expected = "no relevant and no groups; with sampled no append and no fit: false"
-            raise InputError(given[0], expected, "one of them")
+            raise InputError(
+                given[0], "no relevant and no groups; with sampled no append and no fit: false", "one of them"
+            )
         if self.correction is not None or self.parameters is not None:
             make_correction(self.correction or "auto", self.parameters)
         return self
@@ -494,9 +493,7 @@ class PutBankRequest(BankOptions):
 
     def _check_count(self, count: int, subject: Subject) -> None:
         """Raise `InputError` unless there are enough queries, and labels and groups for each, and not too many."""
-        most = subject.settings.max_bank_queries
-        if not 1 <= count <= most:
-            raise InputError("body", f"1 to {most} queries", count)
+        check_number(count, subject.settings.max_bank_queries, "queries", "body")
         if count < FEWEST_BANK_QUERIES and not self._grows:
             raise InputError("vectors", f"at least {FEWEST_BANK_QUERIES} queries, better 100 and more", count)
         for name, given in ((_GROUPS, self.groups), (_RELEVANT, self.relevant)):
@@ -518,8 +515,9 @@ class PutBankRequest(BankOptions):
             table = read_table(body)
             check_vectors_named(table)
             if not {*table.column_names} <= {VECTOR, _RELEVANT, _GROUPS}:
-                expected = f"the column {VECTOR}, and perhaps {_RELEVANT} and {_GROUPS}"
-                raise InputError("body", expected, names_of(table.column_names))
+                raise InputError(
+                    "body", f"the column {VECTOR}, and perhaps {_RELEVANT} and {_GROUPS}", names_of(table.column_names)
+                )
             rows = vectors_of(table, subject.collection)[0]
             if _RELEVANT in table.column_names:
                 try:

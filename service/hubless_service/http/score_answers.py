@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import NotRequired
 
 from hubless.measures.confidence.cut import Cut
-from hubless_service.http.answers import Answer, CountedAnswer, WorkAnswer
+from hubless_service.http.answers import AnswerPart, CountedAnswer, WorkAnswer
 from hubless_service.http.values import IdJson, Json
 
 
-class ScoresAnswer(Answer):
+class ScoresAnswer(AnswerPart):
     """A correction of scores."""
 
     name: str
@@ -32,20 +32,20 @@ class ScoresAnswer(Answer):
     """The last fit by the service on such lists."""
 
 
-class AllScoresAnswer(Answer):
+class AllScoresAnswer(AnswerPart):
     """All corrections of scores that may be seen."""
 
     scores: list[ScoresAnswer]
 
 
-class DeletedScoresAnswer(Answer):
+class DeletedScoresAnswer(AnswerPart):
     """The correction is gone."""
 
     name: str
     deleted: bool
 
 
-class RerankedHit(Answer):
+class RerankedHit(AnswerPart):
     """An item of the lists."""
 
     id: IdJson
@@ -57,7 +57,7 @@ class RerankedHit(Answer):
     """Of the first list that has the item and was asked for it."""
 
 
-class CertaintyAnswer(Answer, total=False):
+class CertaintyAnswer(AnswerPart, total=False):
     """Certainty that the best hit of an answer is right; nothing without a cut."""
 
     confidence: float
@@ -75,7 +75,7 @@ def certainty_of(cut: Cut, scores: Iterable[float], min_accuracy: float | None) 
     return {"confidence": sure, "calibrated": cut.pairs > 0, "answered": enough}
 
 
-class RerankAnswer(Answer):
+class RerankAnswer(AnswerPart):
     """The hits of all lists, best first."""
 
     hits: list[RerankedHit]

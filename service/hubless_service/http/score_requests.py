@@ -20,6 +20,7 @@ from hubless_service.http.problems import clip, describe
 from hubless_service.http.requests import (
     JSON,
     PARTS_OF_REQUESTS,
+    Clients,
     Limit,
     Milliseconds,
     RequestModel,
@@ -89,7 +90,7 @@ class ScoresOptions(RequestModel):
     """Whether lower scores are better."""
     learn: bool | None = None
     """Whether it also learns from the lists that /v1/rerank corrects by it: a client counts for a tenth at most."""
-    trusted: Annotated[list[Text], Several("clients", Settings.max_batch)] | None = None
+    trusted: Clients | None = None
     """With learn: clients that ask for many people, and count without limit. Names of keys."""
 
     @model_validator(mode="after")
@@ -171,7 +172,7 @@ def _check_types(table: pa.Table) -> None:
     names = table.column_names
     if len({*names}) < len(names) or not {*names} <= _KNOWN.keys():
         expected = "ids and scores of lists; query, id and score with a row a hit; or id and offset of a correction"
-        raise InputError("body", f"the columns {expected}", names_of([clip(name) for name in names]) or "none")
+        raise InputError("body", f"the columns {expected}", names_of([clip(name) for name in names]))
     for name in names:
         column, (kinds, expected) = table.column(name), _KNOWN[name]
         kind = column.type

@@ -88,8 +88,7 @@ class Several:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         def read(value: Any, items: ValidatorFunctionWrapHandler, info: Info) -> Any:
             check_list(value, f"a list of {self.noun}")
-            if not 1 <= len(value) <= self.most:
-                raise InputError("", f"1 to {self.most} {self.noun}", len(value))
+            check_number(len(value), self.most, self.noun)
             return items(value)
 
         return core_schema.with_info_wrap_validator_function(read, handler(source))
@@ -102,6 +101,12 @@ def check_list(value: Any, expected: str) -> None:
     """Raise `InputError` for what is no list."""
     if not isinstance(value, list):
         raise InputError("", expected, describe(value))
+
+
+def check_number(count: int, most: int, noun: str, parameter: str = "") -> None:
+    """Raise `InputError` for none of some things, or too many."""
+    if not 1 <= count <= most:
+        raise InputError(parameter, f"1 to {most} {noun}", count)
 
 
 def whole(most: int, least: int = 1) -> Checked:
@@ -298,6 +303,9 @@ Dimension = Annotated[
     Annotated[int, Field(ge=1), AfterValidator(_dimension)] | None,
     Field(description="The dimension of the vectors, to be checked, as a binary body does not tell it."),
 ]
-_MEANING = f"{PAYLOAD}, {_COLUMN}<column> for some of its columns, or {VECTOR}."
-_EXTRA_SCHEMA = {"type": "string", "pattern": _EXTRA.pattern, "description": _MEANING}
+_EXTRA_SCHEMA = {
+    "type": "string",
+    "pattern": _EXTRA.pattern,
+    "description": f"{PAYLOAD}, {_COLUMN}<column> for some of its columns, or {VECTOR}.",
+}
 Sent = Annotated[Extras, Checked(_extras, {"type": "array", "items": _EXTRA_SCHEMA})]

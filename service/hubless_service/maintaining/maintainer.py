@@ -141,13 +141,6 @@ class Maintainer:
             _log.error("corrections of scores: %s", error)
         return waiting
 
-    def _flush_meanwhile(self) -> None:
-        """Flush what is to be, while other work runs."""
-        for living in self._served():
-            name = living.base.name
-            if self._not_before.get((name, "flush"), 0.0) <= monotonic() and is_due(living, *self._limits):
-                self._do(name, "flush")
-
     def _flushed(self, name: str) -> int | None:
         """Make what was written a segment, here: it costs what was written. Return an exit code."""
         living = next((each for each in self._served() if each.base.name == name), None)
@@ -192,7 +185,10 @@ class Maintainer:
             if self._stopping:
                 process.kill()
                 return None
-            self._flush_meanwhile()
+            for living in self._served():  # flushes do not wait
+                name = living.base.name
+                if self._not_before.get((name, "flush"), 0.0) <= monotonic() and is_due(living, *self._limits):
+                    self._do(name, "flush")
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_POLL_SECONDS)
         return process.returncode

@@ -2,7 +2,7 @@
 
 import asyncio
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from fastapi import Response
@@ -71,8 +71,7 @@ async def get_hubness(call: Call, held: Held) -> Response:
 )
 async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) -> Response:
     """Of the version as it was built, raw and corrected at strength 1."""
-    work = partial(_occurrence, held.origin, url.limit or _HUBS)
-    return send(await call.engine.run(call.trace, work, held))
+    return send(await call.engine.run(call.trace, partial(_occurrence, held.origin, url.limit or _HUBS), held))
 
 
 @hubness_routes.at(
@@ -85,8 +84,7 @@ async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) 
 )
 async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> Response:
     """Asks the stored bank queries, raw and at strength 1. The first request for a version takes longest."""
-    work = partial(_findings, held.origin, url.id)
-    return send(await call.engine.run(call.trace, work, held))
+    return send(await call.engine.run(call.trace, partial(_findings, held.origin, url.id), held))
 
 
 @hubness_routes.at("GET", f"{_PATH}/scan", "The last scan for planted hubs that was kept", ScanAnswer)
@@ -114,7 +112,6 @@ async def get_projection(call: Call, held: Held, url: UrlOf[ProjectionRequest]) 
 def _occurrence(version: Collection, limit: int) -> OccurrenceAnswer:
     """Return N_10 of a version in figures, histograms and at most `limit` hubs of each ranking."""
     counts = _counts(version)
-    measured = version.manifest.measured
     if counts is None:
         nobody_counted = dict.fromkeys(("source", "raw", "corrected", "chance", "never"))
         answer = {"k": K_OCCURRENCE, "queries": 0, "held_out": False, **nobody_counted, **served(version)}
@@ -126,8 +123,8 @@ def _occurrence(version: Collection, limit: int) -> OccurrenceAnswer:
     return {
         "k": K_OCCURRENCE,
         "queries": counts.queries,
-        "held_out": counts.stored and measured is not None and measured.held_out,
-        "source": "build" if counts.stored else "sample",
+        "held_out": counts.held_out,
+        "source": counts.source,
         "raw": _ranking(version, found, found[0], limit),
         "corrected": _ranking(version, found, found[1], limit),
         "chance": {"skewness": chance.skewness, "most": chance.most, "antihub_share": chance.antihubs},
@@ -213,11 +210,12 @@ def _rounded(numbers: Any) -> list[float]:
 
 
 class Counts(NamedTuple):
-    """N_10 (2, n) of the targets, raw and corrected, over how many queries, and whether the build has counted."""
+    """N_10 (2, n) of the targets, raw and corrected, over how many queries, who counted, and whether they are new."""
 
     occurrence: NDArray[np.integer]
     queries: int
-    stored: bool
+    source: Literal["build", "sample"]
+    held_out: bool = False
 
 
 @OnceAVersion
@@ -239,10 +237,10 @@ def _counts(version: Collection) -> Counts | None:
     stored = version.parts.occurrence()
     measured = version.manifest.measured
     if stored is not None and measured is not None:
-        return Counts(stored, measured.queries, stored=True)
+        return Counts(stored, measured.queries, "build", measured.held_out)
     if (finds := _finds(version)) is None:
         return None
-    return Counts(np.stack([k_occurrence(rows, version.count) for rows in finds]), finds.shape[1], stored=False)
+    return Counts(np.stack([k_occurrence(rows, version.count) for rows in finds]), finds.shape[1], "sample")
 
 
 # what takes a while is computed once a version, in a search thread

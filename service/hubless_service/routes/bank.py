@@ -69,9 +69,12 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
         if fitted:
             await engine.freshness.answer(name)
     waiting = await to_thread(read_order, engine.catalog.path / name)
-    answer = await _describe(engine, engine.shelf.collection(name), waiting)
     place = {"Location": f"/v1/collections/{name}/bank"}
-    return send(answer, None if fitted else place, 200 if fitted else 202)
+    return send(
+        await _describe(engine, engine.shelf.collection(name), waiting),
+        None if fitted else place,
+        200 if fitted else 202,
+    )
 
 
 @bank_routes.at("GET", _PATH, "The query bank that the correction was fitted on", BankAnswer)
@@ -167,8 +170,11 @@ def _groups(held: Collection, body: PutBankRequest, waiting: BankOrder | None) -
         known_columns = "no payload" if schema is None else names_of(schema.names)
         raise InputError("fit_by", "a payload column, which names the group of each target", known_columns)
     if body.groups is None:
-        expected = f'for each query its group, as the correction is fitted by {column}; fit_by "" fits one for all'
-        raise InputError("groups", expected, "none")
+        raise InputError(
+            "groups",
+            f'for each query its group, as the correction is fitted by {column}; fit_by "" fits one for all',
+            "none",
+        )
     return {"fit_by": column, "groups": [text_of(each) for each in body.groups]}
 
 

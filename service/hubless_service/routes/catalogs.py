@@ -59,8 +59,7 @@ IfNoneMatch = Annotated[str | None, Header(description="* if the alias may not b
 async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
     await call.engine.freshness.settle(call.trace)
-    served = call.engine.shelf.collections(call.access)
-    return send({"collections": [_described(call, collection) for collection in served]})
+    return send({"collections": [_described(call, each) for each in call.engine.shelf.collections(call.access)]})
 
 
 @collection_routes.at("GET", _PATH, "One collection", CollectionAnswer)
@@ -214,19 +213,20 @@ async def put_alias(
     collection = body.collection
     check_name(alias, "alias")
 
-    async def expected() -> int:
-        there, collections = await to_thread(_names, engine.catalog)
+    async def there() -> Alias | None:
+        aliases, collections = await to_thread(_names, engine.catalog)
         # what is wrong whatever the headers expect comes first
         if not (access.sees(collection) and collection in collections):
             raise CollectionNotFound(f'There is no collection "{collection}".')
-        before = there.get(alias)
+        before = aliases.get(alias)
         if not access.sees(before.collection if before else alias):  # nothing tells which of the two it is
             if if_match is not None:
                 raise _no_alias(alias)
             raise of_others()
-        return _expected(before, if_match, if_none_match)
+        return before
 
-    changed = await _changed(expected, partial(engine.catalog.set_alias, alias, collection))
+    set_alias = partial(engine.catalog.set_alias, alias, collection)
+    changed = await _changed(there, set_alias, if_match, if_none_match)
     administration.info('alias "%s" stands for "%s" now, id=%s', alias, collection, call.trace.request_id)
     await engine.freshness.answer()
     return _alias_answer(alias, changed)
@@ -238,12 +238,12 @@ async def put_alias(
 async def delete_alias(call: Call, alias: str, if_match: AliasIfMatch = None) -> Response:
     """Needs If-Match. The answer says what the alias stood for."""
 
-    async def expected() -> int:
+    async def there() -> Alias:
         found = await _alias(call, alias)
         call.check_role("admin")
-        return _expected(found, if_match)
+        return found
 
-    removed = await _changed(expected, partial(call.engine.catalog.remove_alias, alias))
+    removed = await _changed(there, partial(call.engine.catalog.remove_alias, alias), if_match)
     administration.info('alias "%s" was removed, id=%s', alias, call.trace.request_id)
     await call.engine.freshness.answer()
     return send(_document(alias, removed))
@@ -274,24 +274,26 @@ def _no_alias(name: str) -> AliasNotFound:
     return AliasNotFound(f'There is no alias "{name}".')
 
 
-async def _changed(expected: Callable[[], Awaitable[int]], change: Callable[..., Alias]) -> Alias:
-    """Change an alias. If somebody else was first, look again what the headers expect: `*` may still hold."""
+async def _changed(
+    there: Callable[[], Awaitable[Alias | None]],
+    change: Callable[..., Alias],
+    match: str | None,
+    none_match: str | None = None,
+) -> Alias:
+    """Change an alias, if it is as the headers expect. If somebody else was first, look again: `*` may still hold."""
     while True:
-        revision = await expected()
+        before = await there()
+        revision = before.revision if before else 0
+        if match is not None and not (before and (match.strip() == "*" or str(revision) in _TAG.findall(match))):
+            raise HttpProblem("precondition_failed", "The alias is not the one of If-Match: get it anew.")
+        if none_match is not None and before:
+            raise HttpProblem("precondition_failed", "The alias is there already.")
+        if match is None and before:
+            raise HttpProblem(
+                "precondition_required", "The alias is there: say in If-Match the ETag that it has, or *."
+            )
         with suppress(PreconditionFailed):
             return await to_thread(change, expected=revision)
-
-
-def _expected(before: Alias | None, match: str | None, none_match: str | None = None) -> int:
-    """Return the revision that the headers expect the alias to have; 0 if it must not exist."""
-    revision = before.revision if before else 0
-    if match is not None and not (before and (match.strip() == "*" or str(revision) in _TAG.findall(match))):
-        raise HttpProblem("precondition_failed", "The alias is not the one of If-Match: get it anew.")
-    if none_match is not None and before:
-        raise HttpProblem("precondition_failed", "The alias is there already.")
-    if match is None and before:
-        raise HttpProblem("precondition_required", "The alias is there: say in If-Match the ETag that it has, or *.")
-    return revision
 
 
 def _alias_answer(name: str, alias: Alias) -> Response:

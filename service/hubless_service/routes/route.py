@@ -66,8 +66,10 @@ class Call(Request):
             needed = " or ".join(ROLES[ROLES.index(role) :])
             raise HttpProblem("forbidden", f"This needs a key of role {needed}.")
         if address := self.settings.address:
-            detail = f"The catalog is at {address}. Change it by hubless build, reindex or rollback, and not over HTTP."
-            raise HttpProblem("forbidden", detail)
+            raise HttpProblem(
+                "forbidden",
+                f"The catalog is at {address}. Change it by hubless build, reindex or rollback, and not over HTTP.",
+            )
         origin = self.trace.heads.get(b"origin", b"").decode("latin-1")
         named = ACCESS in self.scope or origin in self.settings.origins
         if origin and not named and not is_loopback(host_of(origin)):

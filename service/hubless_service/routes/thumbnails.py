@@ -68,8 +68,10 @@ async def get_picture(
     except (InputError, OSError) as error:
         if not isinstance(error, FileNotFoundError):
             _log.warning('no picture of "%s" in %s: %s', id, held.name, error)
-        detail = "The target has no file that is a picture and can be read; of one that is there the log says why."
-        raise HttpProblem("picture_not_found", detail) from error
+        raise HttpProblem(
+            "picture_not_found",
+            "The target has no file that is a picture and can be read; of one that is there the log says why.",
+        ) from error
 
 
 def _path_of(held: hubless.Collection, folder: Path, text: str) -> tuple[Path, str]:

@@ -90,7 +90,10 @@ class CatalogFollower:
         seen = 0, 0
         while not self._stopping:
             if self._shelf.loading and next_look and not self._opening:
-                self._finish_loading()
+                self._openers.submit(self._check_hashes, self._shelf.served())
+                self._shelf.loading = False
+                if self._shelf.empty:
+                    _log.warning("%s It is served within %g s.", NOTHING_TO_SERVE, self._seconds)
                 on_loaded()
             changes = self._source.changes.stamp()
             if self._wanted.is_set() or changes != seen or monotonic() >= next_look:
@@ -103,12 +106,6 @@ class CatalogFollower:
                 if self._logs.look():
                     next_look = monotonic()
             self._wanted.wait(min(LOADING_SECONDS if self._shelf.loading else FOLLOW_SECONDS, self._seconds))
-
-    def _finish_loading(self) -> None:
-        self._openers.submit(self._check_hashes, self._shelf.served())
-        self._shelf.loading = False
-        if self._shelf.empty:
-            _log.warning("%s It is served within %g s.", NOTHING_TO_SERVE, self._seconds)
 
     # the catalog
 
@@ -143,12 +140,8 @@ class CatalogFollower:
                     self._again.add(name)
             if not opening:
                 self._renew(name)
-        self._tell_left_out()
-
-    def _tell_left_out(self) -> None:
-        """Log the collections that are not opened, when there is a new one."""
-        left_out = {name for name, slot in self._shelf.slots.items() if isinstance(slot.failure, NoRoom)}
-        if left_out - self._left_out:
+        left_out = {name for name, slot in shelf.slots.items() if isinstance(slot.failure, NoRoom)}
+        if left_out - self._left_out:  # a new one
             _log.error("collections %s (/readyz names all)", NoRoom(names_of(sorted(left_out))))
         self._left_out = left_out
 

@@ -3,8 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,11 +15,14 @@ from hubless.store.addressed import at_address
 from hubless.store.bundle import warm
 from hubless.store.durable import is_locked, locked, make_folder, put_text
 
+EncoderChanges = Mapping[str, Mapping[str, Any]]
+"""By collection, fields that replace those of its encoder."""
+
 
 class CatalogSource(Catalog):
     """A catalog on disk, and how its collections are opened to be served. Tests have others, in memory."""
 
-    def __init__(self, path: Path, encoders: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def __init__(self, path: Path, encoders: EncoderChanges | None = None) -> None:
         super().__init__(path)
         self._encoders = encoders or {}
 
@@ -51,15 +53,6 @@ class StoreState(NamedTuple):
     synced: float = 0.0
 
 
-@contextmanager
-def _noted(troubles: list[str]) -> Iterator[None]:
-    """Note an error, so that what is damaged stops only itself."""
-    try:
-        yield
-    except HublessError as error:
-        troubles.append(str(error))
-
-
 class RemoteSource(CatalogSource):
     """The collections of a catalog at an address. What is here is served, also while the store cannot be reached.
 
@@ -71,7 +64,7 @@ class RemoteSource(CatalogSource):
         address: str,
         folder: Path,
         seconds: float,
-        encoders: Mapping[str, Mapping[str, Any]] | None = None,
+        encoders: EncoderChanges | None = None,
     ) -> None:
         super().__init__(folder, encoders)
         self._remote = at_address(address, folder)
@@ -130,12 +123,16 @@ class RemoteSource(CatalogSource):
                 raise
             names, troubles = [], [str(error)]
         else:
-            with _noted(troubles):
+            try:
                 self._remote.pull_aliases()
+            except HublessError as error:
+                troubles.append(str(error))
         for name in names:
-            with _noted(troubles):
+            try:  # what is damaged stops only itself
                 self._remote.pull(name)
                 self.prune(name, _KEPT)
+            except HublessError as error:
+                troubles.append(str(error))
         trouble = "; ".join(troubles)
         if trouble and trouble != before.trouble:
             _log.error("%s: what is here is served: %s", self.address, trouble)

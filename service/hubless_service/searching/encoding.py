@@ -1,7 +1,6 @@
 """Texts and pictures become vectors in threads of their own, so that a slow encoder holds up no query by vector."""
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -79,10 +78,8 @@ class Encoding:
     _threads: int
     _room: int
     _failed: Callable[[], object]
-    # by kind and by owner: a collection, or this object for those that decode
-    _queues: dict[str, WeakKeyDictionary[object, WorkQueue]] = field(
-        default_factory=partial(defaultdict, WeakKeyDictionary)
-    )
+    # by owner, a collection, or this object for those that decode, and by kind
+    _queues: WeakKeyDictionary[object, dict[str, WorkQueue]] = field(default_factory=WeakKeyDictionary)
 
     def stop(self) -> None:
         """Begin nothing more. Nobody waits for what an encoder on another machine still answers."""
@@ -120,8 +117,9 @@ class Encoding:
             pixels[i] = await self.read(trace, 0, partial(pixels_of, picture, name), deadline)
             trace.pixels += pixels[i]
             if trace.pixels > MOST_PIXELS_TOGETHER:
-                expected = f"pictures of at most {MOST_PIXELS_TOGETHER:,} pixels in all"
-                raise InputError(name, expected, f"{trace.pixels:,}")
+                raise InputError(
+                    name, f"pictures of at most {MOST_PIXELS_TOGETHER:,} pixels in all", f"{trace.pixels:,}"
+                )
         found: dict[int, F32] = {}
         if texts:
             work = partial(_encode, collection, collection.encode, texts, where, "text", deadline)
@@ -143,13 +141,13 @@ class Encoding:
         return await self._run("large" if pixels > _LARGE else "small", self, trace, work, deadline)
 
     async def _run(self, kind: str, owner: object, trace: Trace, work: Callable[[], _T], deadline: float) -> _T:
-        queues = self._queues[kind]
+        queues = self._queues.setdefault(owner, {})
         ours = owner is self
-        if not (queue := queues.get(owner)):
+        if not (queue := queues.get(kind)):
             threads = 1 if ours else self._threads
             queue = WorkQueue(threads, self._room, 1, lambda: None, failed=self._failed)
             queue.start()
-            queues[owner] = queue
+            queues[kind] = queue
             if not ours:
                 finalize(owner, queue.stop)  # the threads end with the version
         # of a key the queue learns how long one takes, and refuses what would wait for too long

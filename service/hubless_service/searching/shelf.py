@@ -18,6 +18,7 @@ from hubless.errors import (
 from hubless.search.transaction import WritableCollection
 from hubless_service.access.keys import Access
 from hubless_service.http.problems import HttpProblem, from_library
+from hubless_service.http.values import Json
 
 STATES = ("loading", "ready", "failed")
 
@@ -66,12 +67,12 @@ class Slot(NamedTuple):
         """True to leave a refused version alone. Errors of a disk or an engine may pass, so that is tried again."""
         return not isinstance(self.failure, StorageError | EngineError)
 
-    def details(self) -> dict[str, object]:
+    def details(self) -> Json:
         """The words of /readyz about the collection."""
         reason = _told(self.failure) if self.failure else {}
         if not (collection := self.collection):
             return {"status": self.state, **reason}
-        served: dict[str, object] = {"status": self.state, "version": collection.version, "count": collection.count}
+        served: Json = {"status": self.state, "version": collection.version, "count": collection.count}
         if hindrance := self.silent or self._damage:
             served |= _told(hindrance)
         if self.living and self.living.error:
@@ -79,7 +80,7 @@ class Slot(NamedTuple):
         return served | ({"refused": {"version": self.tried, **reason}} if reason else {})
 
 
-def _told(failure: Exception) -> dict[str, object]:
+def _told(failure: Exception) -> Json:
     problem = as_problem(failure)
     return {"code": problem.code, "detail": problem.detail}
 
