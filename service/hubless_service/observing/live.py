@@ -115,8 +115,11 @@ class LiveVersion:
             if compared:
                 answers = np.stack([rows for _, rows in compared], axis=1)
                 chosen = await asyncio.to_thread(most_even, answers, collection.origin.count, collection.strength)
-                strength, queries = chosen.strength, chosen.different
-                self.speaks_for = {"recommended_strength": strength, "queries": queries, "state": chosen.state}
+                self.speaks_for = {
+                    "recommended_strength": chosen.strength,
+                    "queries": chosen.different,
+                    "state": chosen.state,
+                }
             self._compared = compared
             self._rests_until = monotonic() + _RESTS * (monotonic() - started)
 
