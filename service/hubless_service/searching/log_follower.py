@@ -56,15 +56,10 @@ def catch_up(living: WritableCollection, *, wait: bool = False) -> bool:
     except Exception as error:
         if before is None or str(error) != str(before):
             replaced = isinstance(error, REPLACED)
+            unforeseen = not isinstance(error, HublessError)
             told = "a newer version is to be served" if replaced else "writes cannot be followed"
-            _log.log(
-                logging.INFO if replaced else logging.ERROR,
-                'collection "%s": %s: %s',
-                name,
-                told,
-                error,
-                exc_info=not isinstance(error, HublessError),
-            )
+            level = logging.INFO if replaced else logging.ERROR
+            _log.log(level, 'collection "%s": %s: %s', name, told, error, exc_info=unforeseen)
         # its traceback would hold on to collections
         living.error = error.with_traceback(None)
     else:
