@@ -203,7 +203,7 @@ class BatchRequest(RequestModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _check_filters(cls, document: Any, info: ValidationInfo) -> Any:
+    def _check_filters(cls, document: Any, info: ValidationInfo[Subject]) -> Any:
         """Refuse a batch whose filters are too large together. To count them takes a small part of reading them."""
         queries = document.get("queries") if isinstance(document, dict) else None
         if isinstance(queries, list):
