@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from hubless_service.http import answers, problems
 from hubless_service.http.arrow import ARROW, ARROW_FILE
 from hubless_service.http.requests import BINARY, JSON, RequestModel
-from hubless_service.http.values import FILTERS, REFERENCE, Json
+from hubless_service.http.values import FILTERS, Json, refer
 
 BODY = ("malformed_body", "request_timeout", "body_too_large", "unsupported_media_type")
 """Why a body is refused, whatever it says."""
@@ -122,8 +122,6 @@ def _problems(status: int, codes: list[str]) -> Json:
     }
     return {
         "description": "; ".join(f"`{code}`: {problems.PROBLEM_TYPES[code].title}" for code in codes),
-        "content": {
-            problems.MEDIA_TYPE: {"schema": {"$ref": REFERENCE.format(model="ProblemAnswer")}, "examples": examples}
-        },
+        "content": {problems.MEDIA_TYPE: {"schema": refer("ProblemAnswer"), "examples": examples}},
         **({"headers": headers[status]} if status in headers else {}),
     }
