@@ -71,10 +71,10 @@ class Maintainer:
         self._thread.start()
 
     def stop(self) -> list[threading.Thread]:
-        """End the work that runs; the thread, if it runs. A later service does a query bank's work again."""
+        """End the work that runs; return the thread, started or not. A later service does a query bank's work again."""
         self._stopping = True
         self._woken.set()
-        return [self._thread] if self._thread.ident else []
+        return [self._thread]
 
     def fit(self, name: str) -> None:
         """Fit a collection on the bank that waits on the disk as soon as may be, however often that has failed."""
@@ -111,8 +111,11 @@ class Maintainer:
     def _do(self, name: str, work: Chore) -> None:
         given = self._given[name]
         try:
-            code = self._flushed(name) if work == "flush" else self._work(name, work)
-            self._note(name, work, code)
+            task = MaintenanceTask(
+                self._catalog, name, "merge" if work == "flush" else work, self._settings.keep_versions, self._sample
+            )
+            code = self._flushed(task) if work == "flush" else self._work(task)
+            self._note(task, work, code)
             if self._given[name] != given:
                 self._begin_anew(name)
         except Exception:
@@ -141,13 +144,10 @@ class Maintainer:
             _log.error("corrections of scores: %s", error)
         return waiting
 
-    def _flushed(self, name: str) -> int | None:
+    def _flushed(self, task: MaintenanceTask) -> int | None:
         """Make what was written a segment, here: it costs what was written. Return an exit code."""
-        living = next((each for each in self._served() if each.base.name == name), None)
-        if living is None:
-            return None
-        task = MaintenanceTask(self._catalog, name, "merge", self._settings.keep_versions)
-        return do_task(task, living.current.parts)
+        living = next((each for each in self._served() if each.base.name == task.collection), None)
+        return None if living is None else do_task(task, living.current.parts)
 
     def counted(self, name: str, order: BankOrder | None) -> CountedQueries | None:
         """Return how many live queries of a collection count for a bank that waits for them; None for another bank."""
@@ -155,9 +155,8 @@ class Maintainer:
             return None
         return counted(self._sample / name, order.sampled, order.trusted or ())
 
-    def _work(self, name: str, work: Work) -> int | None:
+    def _work(self, task: MaintenanceTask) -> int | None:
         """Do it, and return the exit code; None if it was stopped, or its collection is gone."""
-        task = MaintenanceTask(self._catalog, name, work, self._settings.keep_versions, self._sample)
         home = task.home
         if not home.is_dir():
             return None
@@ -168,8 +167,8 @@ class Maintainer:
                 return BUSY
             command = [sys.executable, "-P", "-m", "hubless_service.maintaining.work", json.dumps(task, default=str)]
             # nobody waits for a merge: it leaves the other processors to the searches
-            few = {} if work == "bank" else dict.fromkeys(_THREADS, "1")
-            _log.info("%s begins", _about(name, work))
+            few = {} if task.work == "bank" else dict.fromkeys(_THREADS, "1")
+            _log.info("%s begins", _about(task.collection, task.work))
             with subprocess.Popen(  # noqa: S603
                 command,
                 stdin=subprocess.PIPE,  # its end is ours
@@ -193,11 +192,11 @@ class Maintainer:
                 process.wait(_POLL_SECONDS)
         return process.returncode
 
-    def _note(self, name: str, work: Chore, code: int | None) -> None:
+    def _note(self, task: MaintenanceTask, work: Chore, code: int | None) -> None:
         """Note what came of some work, and when to try again if it failed."""
         if code is None:
             return
-        status = read_status(self._scores.learned(name).home) if work == "scores" else self.status(name)
+        name, status = task.collection, read_status(task.home)
         if code == 0 and work == "scores":
             _log.info("%s are fitted", _about(name, work))
         elif code == 0:

@@ -187,9 +187,9 @@ class SamplerThread(threading.Thread):
                 look(time(), last=stopping)
 
     def stop(self) -> list[threading.Thread]:
-        """Let the thread end. Return it, if it runs."""
+        """Let the thread end. Return it, started or not."""
         self._stopping.set()
-        return [self] if self.ident else []
+        return [self]
 
 
 def compared_query(collection: Collection, asked: F32) -> F32:

@@ -119,12 +119,12 @@ def _patch(points: Sequence[PointToPatch], ids: pa.Array, transaction: Transacti
     collection = transaction.collection()
     rows = np.array([collection.row(point.id) for point in points], np.int64)
     stored = collection.payload(rows)
-    payload = [{**(before or {}), **(point.payload or {})} for before, point in zip(stored, points, strict=True)]
+    patches = [point.payload or {} for point in points]
+    payload = [{**(before or {}), **patch} for before, patch in zip(stored, patches, strict=True)]
     if collection.parts.payload_kind == "json":
-        removed = [{key for key, value in (point.payload or {}).items() if value is None} for point in points]
         payload = [
-            {key: value for key, value in row.items() if key not in gone}
-            for row, gone in zip(payload, removed, strict=True)
+            {key: value for key, value in row.items() if value is not None or key not in patch}
+            for row, patch in zip(payload, patches, strict=True)
         ]
     targets = collection.parts.targets
     table = table_of(payload, collection.parts.payload_schema)
@@ -139,7 +139,7 @@ def delete_one(wanted: str | int, transaction: Transaction) -> Planned:
     """Delete one target, which must be there. Raises `PointNotFound`."""
     if not transaction.has(wanted):
         raise PointNotFound(f"no target has the id {wanted!r}; nothing was deleted")
-    return _delete([wanted], transaction)
+    return _removed([wanted])
 
 
 def _delete_matches(filter: Filter, transaction: Transaction) -> Planned:

@@ -144,8 +144,7 @@ class Encoding:
         queues = self._queues.setdefault(owner, {})
         ours = owner is self
         if not (queue := queues.get(kind)):
-            threads = 1 if ours else self._threads
-            queue = WorkQueue(threads, self._room, 1, lambda: None, failed=self._failed)
+            queue = WorkQueue(1 if ours else self._threads, self._room, 1, lambda: None, failed=self._failed)
             queue.start()
             queues[kind] = queue
             if not ours:

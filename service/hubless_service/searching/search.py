@@ -3,10 +3,9 @@
 import asyncio
 from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
-from itertools import chain, repeat
-from operator import attrgetter
+from itertools import repeat
 from time import perf_counter
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import faiss
 import numpy as np
@@ -59,7 +58,6 @@ def scroll_targets(
     return stored_targets(collection, rows[:limit], extras), int(rows[limit]) if len(rows) > limit else None
 
 
-_QUERIES, _ASKED = attrgetter("queries"), attrgetter("asked")
 Line = tuple[hubless.Results | Exception, int]
 """The results that a query is among, and its line there; or its error."""
 
@@ -80,19 +78,18 @@ async def search(
     for i, query in enumerate(queries):
         alike.setdefault(_key(collection, query), []).append(i)
     futures: list[asyncio.Future[list[FoundHits]]] = []
-    answers: list[FoundHits | None] = [None] * len(queries)
+    answers = dict[int, FoundHits]()
     try:
         for key, places in alike.items():
-            group = list(map(queries.__getitem__, places))
+            group = [queries[i] for i in places]
             futures.append(_submit(trace, queue, collection, key, group, deadline))
         for places, future in zip(alike.values(), futures, strict=True):
             found = future.result() if future.done() else await unless_gone(trace, future)
-            for place, hits in zip(places, found, strict=True):
-                answers[place] = hits
+            answers.update(zip(places, found, strict=True))
     finally:
         for future in futures:
             future.cancel()  # if one has failed, nobody waits for the others
-    return cast(list[FoundHits], answers)
+    return [answers[i] for i in range(len(queries))]
 
 
 def _submit(
@@ -137,9 +134,11 @@ def _on_threads(threads: int, answer: Answer, groups: Sequence[QueryGroup]) -> S
 
 def answer_groups(collection: hubless.Collection, groups: Sequence[QueryGroup]) -> list[list[FoundHits] | Exception]:
     """Ask for all groups at once; they agree on how. If one query is wrong, only its own group fails."""
-    queries = list(chain.from_iterable(map(_QUERIES, groups)))
+    queries = [query for group in groups for query in group.queries]
     filter = queries[0].options.get("filter")
-    matches = None if filter is None else _matches_of_groups(collection, filter, groups)
+    matches = groups[0].matches  # of all groups, as they agree on the filter
+    if filter is not None and matches is None:
+        matches = matches_of(collection, filter, [group.trace for group in groups])
     started = perf_counter()
     lines = list[Line]()
     rescoring = 0.0
@@ -159,23 +158,16 @@ def answer_groups(collection: hubless.Collection, groups: Sequence[QueryGroup]) 
     return outcomes
 
 
-def _matches_of_groups(collection: hubless.Collection, filter: Filter, groups: Sequence[QueryGroup]) -> Matches:
-    """Return the targets that meet the filter of all groups: known beforehand, or else found now."""
-    for group in groups:
-        if group.matches is not None:
-            return group.matches
-    return matches_of(collection, filter, [group.trace for group in groups])
-
-
 def _ask(
     collection: hubless.Collection, queries: Sequence[Query], matches: Matches | None
 ) -> list[tuple[hubless.Results | Exception, int]]:
     """Return results, or an error, and how many queries they are about. After an error each half is asked by itself."""
     options = {**queries[0].options, "filter": matches}
-    if isinstance(queries[0].asked, LikeTarget):
-        options["ids"] = [query.asked.id for query in queries if isinstance(query.asked, LikeTarget)]
+    asked: list[Any] = [query.asked for query in queries]
+    if isinstance(asked[0], LikeTarget):
+        options["ids"] = [each.id for each in asked]
     else:
-        options |= {"vectors": np.concatenate(list(map(_ASKED, queries))), "prepared": True}
+        options |= {"vectors": np.concatenate(asked), "prepared": True}
     try:
         return [(collection.query(**options), len(queries))]
     except EngineError as error:  # of no query: it would fail as well for each

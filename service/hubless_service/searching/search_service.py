@@ -8,7 +8,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from operator import attrgetter
 from time import perf_counter
 from typing import TypeVar
 
@@ -41,7 +40,6 @@ from hubless_service.settings import Settings
 
 _T = TypeVar("_T")
 _NICER = 5
-_WAITING = attrgetter("waiting")
 _REMOTE_THREADS = 16
 """Searches in engines outside that wait for them at the same time."""
 
@@ -123,7 +121,7 @@ class SearchService:
 
     def waiting(self) -> int:
         """Return the number of queries that wait."""
-        return sum(map(_WAITING, self._queues))
+        return sum(queue.waiting for queue in self._queues)
 
     async def search(self, trace: Trace, collection: hubless.Collection, queries: Sequence[Query]) -> list[FoundHits]:
         """Answer queries in a search thread, together with others that wait; the shortest of their timeouts holds."""

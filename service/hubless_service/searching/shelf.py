@@ -141,7 +141,7 @@ class Shelf:
 
     def served(self) -> list[Collection]:
         """All collections that are ready."""
-        return [collection for slot in self.slots.values() if (collection := slot.collection)]
+        return [living.current for living in self.living()]
 
     def living(self) -> list[WritableCollection]:
         """The same, with their logs."""

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from operator import attrgetter
 from time import perf_counter
 from typing import Any
 
@@ -33,7 +32,6 @@ HOP = 0.0002
 SHORT = 0.001
 """Seconds that the event loop may be kept from other work; longer searches of one key are shared among the threads."""
 MOST_KEYS = 1024
-_CONTENT = attrgetter("content")
 _NEW = 0.1  # weight of the last call in the seconds of a key, so that one that was held up changes little
 # shares of the time that a request has: for the search itself, and for waiting; the rest is for the way
 _SEARCHING, _WAITING = 0.5, 0.3
@@ -133,18 +131,19 @@ class WorkQueue:
         )
         self.add(item)
         if trace.alone:
-            self._take_turn(loop)
+            self._take_turn()
         else:
-            self._come_soon(loop)
+            self._come_soon()
         return future
 
-    def _come_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _come_soon(self) -> None:
         if not self._turn_comes:
             self._turn_comes = True
             # two rounds of the loop later: what is read in the next one has been parsed by then, and goes with it
-            loop.call_soon(loop.call_soon, self._take_turn, loop)
+            loop = asyncio.get_running_loop()
+            loop.call_soon(loop.call_soon, self._take_turn)
 
-    def _take_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _take_turn(self) -> None:
         """Answer what is cheap, or hand items to all threads that are idle. All that has come by now is parsed."""
         self._turn_comes = False
         if self._closed:
@@ -154,7 +153,7 @@ class WorkQueue:
             if cheap:
                 self._end(cheap, *self._answers(cheap))
             if self.waiting:
-                self._come_soon(loop)
+                self._come_soon()
             return
         while self._idle and (items := self.take(now)) is not None:
             if items:
@@ -168,22 +167,19 @@ class WorkQueue:
         with within(max(item.deadline for item in items) - perf_counter()):
             answered = self._answers(items)
         with suppress(RuntimeError):  # the loop is closed when the process ends: then nobody waits any more
-            loop = items[0].future.get_loop()
-            loop.call_soon_threadsafe(self._return, loop, items, *answered)
+            items[0].future.get_loop().call_soon_threadsafe(self._return, items, *answered)
 
-    def _return(
-        self, loop: asyncio.AbstractEventLoop, items: list[WorkItem], outcomes: Sequence[Any], seconds: float
-    ) -> None:
+    def _return(self, items: list[WorkItem], outcomes: Sequence[Any], seconds: float) -> None:
         """Take the answers of a thread, which is idle now."""
         self._idle += 1
         self._end(items, outcomes, seconds)
-        self._come_soon(loop)
+        self._come_soon()
 
     def _answers(self, items: list[WorkItem]) -> tuple[Sequence[Any], float]:
         """Return the outcome of each item, and how long the call took. Whatever happens in it, the thread goes on."""
         started = perf_counter()
         try:
-            outcomes = items[0].answer(list(map(_CONTENT, items)))
+            outcomes = items[0].answer([item.content for item in items])
             if len(outcomes) == len(items):
                 return outcomes, perf_counter() - started
             failure: BaseException = ValueError(f"{len(items)} requests have {len(outcomes)} answers")

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from operator import attrgetter
 from time import perf_counter
 
 from hubless.deadline import within
@@ -36,7 +35,6 @@ _COLLECTIONS, _SHARE_WRITTEN = 16, 4
 _MERGED_AFTER = "5"
 """Seconds. A merge of 50,000 small targets takes about as long; a client that waits longer leaves the server idle."""
 _MERGE_POLL = 0.1
-_DURABLE = attrgetter("durable")
 
 
 @dataclass(eq=False, slots=True)
@@ -155,24 +153,28 @@ class Writer:
 
     def _attempt(self, tasks: list[QueuedWrite]) -> None:
         """Write tasks in one transaction. If one of them is wrong, write each half by itself, down to the wrong one."""
+        failure: Exception
         try:
             self._write(tasks)
         except REPLACED as error:
             self._replaced()
-            _fail(tasks, error.with_traceback(None))
+            failure = error
         except (StorageError, NotFoundError, HttpProblem, MemoryError) as error:
             _log.error('collection "%s": nothing was written: %s', tasks[0].name, error)
-            _fail(tasks, error.with_traceback(None))
+            failure = error
         except Exception as error:
             if half := len(tasks) // 2:
                 self._attempt(tasks[:half])
                 self._attempt(tasks[half:])
-            elif isinstance(error, HublessError):
-                _fail(tasks, error.with_traceback(None))
-            else:
+                return
+            failure = error
+            if not isinstance(error, HublessError):
                 _log.exception('collection "%s": nothing was written', tasks[0].name)
                 self._failed()
-                _fail(tasks, internal_error())
+                failure = internal_error()
+        else:
+            return
+        _resolve([(task, failure.with_traceback(None)) for task in tasks])
 
     def _write(self, tasks: list[QueuedWrite]) -> None:
         """Write all tasks in one transaction, or none: a task whose plan is refused gets its error as the answer."""
@@ -184,7 +186,7 @@ class Writer:
         if living.log is None:
             raise HttpProblem("storage", "The collection has no folder, so it cannot be written to.")
         answers: list[tuple[QueuedWrite, Json | Exception]] = []
-        durable = any(map(_DURABLE, tasks))
+        durable = any(task.durable for task in tasks)
         with living.log.writing(durable=durable, inside=living.changing) as appender:
             if appender.last != living.current.parts.seq:
                 living.catch_up()
@@ -229,10 +231,6 @@ class Writer:
 
 def _too_late() -> HttpProblem:
     return HttpProblem("deadline_exceeded", "The time was over before it was written.")
-
-
-def _fail(tasks: list[QueuedWrite], error: Exception) -> None:
-    _resolve([(task, error) for task in tasks])
 
 
 def _resolve(answers: list[tuple[QueuedWrite, Json | Exception]]) -> None:
