@@ -59,8 +59,7 @@ def route(
     for code in dict.fromkeys([*codes, *EDGE, *guard]):
         by_status.setdefault(problems.PROBLEM_TYPES[code].status, []).append(code)
     refusals = {status: _problems(status, by_status[status]) for status in sorted(by_status)}
-    made: Json = {"summary": summary, "responses": {**(also or {}), **refusals}, **options}
-    return made if answer is None else made | {"response_model": answer}
+    return {"summary": summary, "response_model": answer, "responses": {**(also or {}), **refusals}, **options}
 
 
 def other_bodies(url: type[RequestModel], binary: str = "", arrow: str = "", file: str = "") -> Json:
@@ -87,11 +86,12 @@ def complete(document: Json) -> Json:
     for name, schema in schemas.items():
         if not (name.startswith(("Filter", "PointTo")) or name.endswith("Request")):
             schema.pop("additionalProperties", None)  # answers may get more members; clients must bear that
-    for operation in (operation for methods in document["paths"].values() for operation in methods.values()):
-        if JSON in operation["responses"].get("422", {}).get("content", {}):
-            del operation["responses"]["422"]
-        if "401" not in operation["responses"]:
-            operation["security"].append({})  # a key is not needed
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            if JSON in operation["responses"].get("422", {}).get("content", {}):
+                del operation["responses"]["422"]
+            if "401" not in operation["responses"]:
+                operation["security"].append({})  # a key is not needed
     document["components"]["schemas"] = _plain(schemas, {"title", "default"})
     made: Json = _plain(document, {"default"})
     return made

@@ -69,10 +69,9 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
         if fitted:
             await engine.freshness.answer(name)
     waiting = await to_thread(read_order, engine.catalog.path / name)
-    place = {"Location": f"/v1/collections/{name}/bank"}
     return send(
         await _describe(engine, engine.shelf.collection(name), waiting),
-        None if fitted else place,
+        None if fitted else {"Location": f"/v1/collections/{name}/bank"},
         200 if fitted else 202,
     )
 

@@ -152,7 +152,8 @@ def _queries_of(sent: BatchRequest, subject: Subject) -> list[Query]:
     queries = [query_of(query, settings, f"queries[{i}].") for i, query in enumerate(sent.queries)]
     chosen = {"group_by", "diversity"}
     hits = 0
-    for options in (query.options for query in queries):
+    for query in queries:
+        options = query.options
         depth = options["limit"] + options.get("skip", 0)
         hits += depth if chosen.isdisjoint(options) else depth * _CANDIDATES
     if hits > settings.max_batch_hits:
