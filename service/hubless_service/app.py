@@ -113,16 +113,13 @@ class App(FastAPI):
         await super().__call__(scope, receive, send)
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Build the stack, from the outside in: our middlewares, problem documents for errors, the routes."""
+        """Build the stack, from the outside in: problem documents for errors, the routes."""
         for route in self.router.routes:
             if isinstance(route, Route):
                 # Starlette's pattern ends in `$`, which also matches before a line's end: `points/x%0A` would find `x`.
                 # And its `.` is any character but a line's end: an id with one inside would not be found
                 route.path_regex = re.compile(route.path_regex.pattern.removesuffix("$") + r"\Z", re.DOTALL)
-        app: ASGIApp = ExceptionMiddleware(self.router, handlers=self.exception_handlers)
-        for middleware, positional, named in reversed(self.user_middleware):
-            app = middleware(app, *positional, **named)
-        return app
+        return ExceptionMiddleware(self.router, handlers=self.exception_handlers)
 
     def openapi(self) -> dict[str, Any]:
         """Return the contract."""

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from hubless_service.http import answers, problems
 from hubless_service.http.arrow import ARROW, ARROW_FILE
 from hubless_service.http.requests import BINARY, JSON, RequestModel
-from hubless_service.http.values import FILTERS, REFERENCE, Json
+from hubless_service.http.values import FILTERS, Json, refer
 
 BODY = ("malformed_body", "request_timeout", "body_too_large", "unsupported_media_type")
 """Why a body is refused, whatever it says."""
@@ -59,8 +59,7 @@ def route(
     for code in dict.fromkeys([*codes, *EDGE, *guard]):
         by_status.setdefault(problems.PROBLEM_TYPES[code].status, []).append(code)
     refusals = {status: _problems(status, by_status[status]) for status in sorted(by_status)}
-    made: Json = {"summary": summary, "responses": {**(also or {}), **refusals}, **options}
-    return made if answer is None else made | {"response_model": answer}
+    return {"summary": summary, "response_model": answer, "responses": {**(also or {}), **refusals}, **options}
 
 
 def other_bodies(url: type[RequestModel], binary: str = "", arrow: str = "", file: str = "") -> Json:
@@ -87,11 +86,12 @@ def complete(document: Json) -> Json:
     for name, schema in schemas.items():
         if not (name.startswith(("Filter", "PointTo")) or name.endswith("Request")):
             schema.pop("additionalProperties", None)  # answers may get more members; clients must bear that
-    for operation in (operation for methods in document["paths"].values() for operation in methods.values()):
-        if JSON in operation["responses"].get("422", {}).get("content", {}):
-            del operation["responses"]["422"]
-        if "401" not in operation["responses"]:
-            operation["security"].append({})  # a key is not needed
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            if JSON in operation["responses"].get("422", {}).get("content", {}):
+                del operation["responses"]["422"]
+            if "401" not in operation["responses"]:
+                operation["security"].append({})  # a key is not needed
     document["components"]["schemas"] = _plain(schemas, {"title", "default"})
     made: Json = _plain(document, {"default"})
     return made
@@ -122,8 +122,6 @@ def _problems(status: int, codes: list[str]) -> Json:
     }
     return {
         "description": "; ".join(f"`{code}`: {problems.PROBLEM_TYPES[code].title}" for code in codes),
-        "content": {
-            problems.MEDIA_TYPE: {"schema": {"$ref": REFERENCE.format(model="ProblemAnswer")}, "examples": examples}
-        },
+        "content": {problems.MEDIA_TYPE: {"schema": refer("ProblemAnswer"), "examples": examples}},
         **({"headers": headers[status]} if status in headers else {}),
     }

@@ -29,7 +29,7 @@ LOOSE = unit(np.repeat(IMAGES, 5, axis=0) + 0.1 * rng.normal(size=(200, DIM)))
 def weights_of(bank, targets=TARGETS, offsets=None, temperature=0.1, share=1.0, **more):
     given = np.zeros(len(targets), np.float32) if offsets is None else offsets
     sources = ArrayVectors(bank, "bank"), ArrayVectors(targets, "targets")
-    near = bank[sampled_rows(len(bank), counted_once.COMPARED)] @ targets.T
+    near = bank[sampled_rows(len(bank), counted_once.MOST_COMPARED)] @ targets.T
     return query_weights(*sources, near, given, temperature, share, **more)
 
 
@@ -72,7 +72,7 @@ def test_five_captions_of_an_image_count_as_one_in_other_words_nearly_and_images
 
 def test_sample_of_a_large_bank_gives_about_the_same(monkeypatch):
     whole = weights_of(CAPTIONS, temperature=0.05).sum()
-    monkeypatch.setattr(counted_once, "COMPARED", 100)
+    monkeypatch.setattr(counted_once, "MOST_COMPARED", 100)
     assert whole < weights_of(CAPTIONS, temperature=0.05).sum() < 1.4 * whole
 
 
@@ -137,6 +137,6 @@ def test_auto_corrects_nothing_where_there_are_no_hubs():
 
 
 def test_weights_of_the_sample_are_those_that_its_queries_have_among_all(monkeypatch):
-    monkeypatch.setattr(counted_once, "COMPARED", 100)
+    monkeypatch.setattr(counted_once, "MOST_COMPARED", 100)
     whole, some = (weights_of(LOOSE, sampled=each) for each in (False, True))
     np.testing.assert_allclose(some, whole[sampled_rows(200, 100)], rtol=1e-5)

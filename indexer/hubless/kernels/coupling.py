@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels.banks import Part, shared
-from hubless.kernels.pools import in_order
+from hubless.kernels.pools import each_in_order
 from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.sharding import is_sharded, over_shards
 from hubless.kernels.streaming import BANK_ROWS, STRIP_SIZE, TARGET_ROWS
@@ -139,7 +139,7 @@ def coupled(passes: Sequence[Pass]) -> list[Coupled]:
         return here, _reduce(given, banks, collected, here)
 
     with one_blas_thread:
-        for here, found in in_order(cores(), reduce, blocks()):
+        for here, found in each_in_order(cores(), reduce, blocks()):
             for number, part in found.items():
                 collected[number].add(here, part)
     return [each.result() for each in collected]

@@ -21,7 +21,7 @@ def start_all(pool: Executor, workers: int) -> None:
         pass
 
 
-def in_order(workers: int, work: Callable[[T], _R], items: Iterable[T]) -> Iterator[_R]:
+def each_in_order(workers: int, work: Callable[[T], _R], items: Iterable[T]) -> Iterator[_R]:
     """Yield what the work of a kernel makes of each item, in their order; one worker is whoever asks for it."""
     if workers == 1:
         yield from map(work, items)

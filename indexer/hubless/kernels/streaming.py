@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels.banks import Part, shared
-from hubless.kernels.pools import in_order
+from hubless.kernels.pools import each_in_order
 from hubless.kernels.threads import cores, one_blas_thread, slices
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
@@ -60,7 +60,7 @@ def stream(
     done = 0
     with one_blas_thread:
         blocks = targets.blocks(_even(targets.shape[0], target_rows * readings, workers))
-        for parts in in_order(workers, partial(_reduce, bank_blocks, target_rows, reductions), blocks):
+        for parts in each_in_order(workers, partial(_reduce, bank_blocks, target_rows, reductions), blocks):
             if not results:
                 results.extend(np.empty((targets.shape[0], *part.shape[1:]), part.dtype) for part in parts)
             for result, part in zip(results, parts, strict=True):

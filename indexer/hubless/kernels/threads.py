@@ -12,7 +12,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from hubless.kernels.forks import in_each_process
-from hubless.kernels.pools import in_order
+from hubless.kernels.pools import each_in_order
 from hubless.kernels.quota import core_limit
 
 
@@ -24,7 +24,7 @@ def slices(count: int, step: int) -> Iterator[slice]:
 def in_parallel(work: Callable[[slice], None], count: int, step: int) -> None:
     """Do the work on slices of `step` out of `count`, on all cores."""
     with one_blas_thread:
-        list(in_order(cores(), work, slices(count, step)))
+        list(each_in_order(cores(), work, slices(count, step)))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hubless.corrections.folded.auto import EVEN, SHRINKAGE_QUERIES, UNEVEN
-from hubless.corrections.folded.counted_once import COMPARED, SHARPER, unevenness
+from hubless.corrections.folded.counted_once import MOST_COMPARED, SHARPER, unevenness
 from hubless.corrections.folded.heads import APART, LEAST_COPIES, SHARE
 from hubless.corrections.folded.rising import rise
 from hubless.corrections.folded.sinkhorn import PUBLISHED_ITERATIONS
@@ -66,7 +66,7 @@ def fit_lists(matrix: Sparse, copies: I64, clients: I64 | None = None) -> Fitted
         _, offsets = list_potentials(lifting, temperature, PUBLISHED_ITERATIONS)
         if count >= FEWEST_ALIKE:
             sharp = SHARPER * temperature
-            chosen = sampled_rows(count, COMPARED)
+            chosen = sampled_rows(count, MOST_COMPARED)
             sample = matrix.taken(chosen)
             crowded = crowding_of_lists(sample, offsets)
             all_of_it = np.arange(len(chosen))

@@ -43,6 +43,7 @@ def vectors_of(table: pa.Table, collection: Collection, side: ComparedSide = OF_
 
     Raises `InputError` for another type, another dimension, or null among queries.
     """
+    _check_vectors_named(table)
     all_needed = side == OF_QUERIES
     column = table[VECTOR].combine_chunks()
     if not (is_vectors(column.type) or (pa.types.is_null(column.type) and not all_needed)):
@@ -85,13 +86,12 @@ def put_of(table: pa.Table, collection: Collection) -> Put:
     if ID not in names:
         raise InputError(ID, "a column of ids", "none")
     ids = _ids(table[ID], collection)
-    check_vectors_named(table)
     vectors, there = vectors_of(table, collection, OF_TARGETS)
     others = table.select([name for name in names if name not in (ID, VECTOR)])
     return Put(vectors, ids, _payload(others, collection.parts.payload_schema), there)
 
 
-def check_vectors_named(table: pa.Table) -> None:
+def _check_vectors_named(table: pa.Table) -> None:
     """Refuse a table without the column `vector`, and name the column that could be meant.
 
     Its points would be stored without vectors, and no query would find them.

@@ -43,11 +43,6 @@ async def read_body(trace: Trace, model: type[_R], subject: Subject, *, required
         trace.add("parse", perf_counter() - started)
 
 
-def read_url(trace: Trace, model: type[_R], subject: Subject) -> _R:
-    """Check the fields of a URL."""
-    return read(model, url_fields(trace, model.texts), subject)
-
-
 async def receive(trace: Trace, settings: Settings, *, large: bool = False) -> bytes:
     """Return the body. Raises `body_too_large` and `request_timeout`, and `ClientDisconnect` if the client hangs up."""
     limit = settings.max_body_bytes if large else min(settings.max_query_bytes, settings.max_body_bytes)
@@ -140,6 +135,9 @@ def _json_or_text(name: str, text: str) -> Any:
     return value
 
 
-def _too_large(limit: int, received: str) -> HttpProblem:
-    parts = {"parameter": "body", "expected": f"at most {limit} bytes", "received": received}
-    return HttpProblem("body_too_large", f"body: expected at most {limit} bytes, got {received}", parts)
+class _TooLarge(InputError):
+    code = "body_too_large"
+
+
+def _too_large(limit: int, received: str) -> InputError:
+    return _TooLarge("body", f"at most {limit} bytes", received)

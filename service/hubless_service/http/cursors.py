@@ -24,24 +24,20 @@ class Cursor(NamedTuple):
 
     def row(self, collection: Collection) -> int:
         """Return the row at which the scroll goes on. Raises `cursor_expired` where the order is another one."""
-        again = "scroll from the start"
-        if self.version not in (None, collection.manifest.built):
-            sent = clip(self.version or "")
-            order = collection.manifest.built
-            raise HttpProblem(
-                "cursor_expired",
-                f"The cursor is of the order of version {sent}, and that of {order} is served: {again}.",
-            )
+        order = collection.manifest.built
+        if self.version not in (None, order):
+            raise _expired(f"of the order of version {clip(self.version or '')}, and that of {order} is served")
         if self.reached > collection.seq:
-            raise HttpProblem(
-                "cursor_expired",
-                f"The cursor is of write {self.reached}, and {collection.seq} is the last that is served: {again}.",
-            )
+            raise _expired(f"of write {self.reached}, and {collection.seq} is the last that is served")
         targets = collection.parts.targets
         built = [view.segment for view in targets.stored if view.segment.stamps is None]
         if self.version and built and self.seq == built[0].seq and self.rank >= (count := sum(map(len, built))):
             raise InputError("cursor", _UNCHANGED, f"row {self.rank} of {count}")
         return targets.row_from(self.seq, self.rank)
+
+
+def _expired(found: str) -> HttpProblem:
+    return HttpProblem("cursor_expired", f"The cursor is {found}: scroll from the start.")
 
 
 _UNCHANGED = "the cursor of an answer, unchanged"

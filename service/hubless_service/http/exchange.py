@@ -16,7 +16,7 @@ MOST_WAITING_BYTES = 65_536
 _LINES = {each.value: b"HTTP/1.1 %d %b\r\n" % (each.value, each.phrase.encode()) for each in HTTPStatus}
 
 
-class Line(Protocol):
+class Carrier(Protocol):
     """The connection of some requests."""
 
     transport: asyncio.Transport
@@ -34,7 +34,7 @@ class Line(Protocol):
 class Exchange(Trace):
     """A request, and its answer."""
 
-    def __init__(self, connection: Line, scope: Scope, heads: dict[bytes, bytes], *, keep_alive: bool) -> None:
+    def __init__(self, connection: Carrier, scope: Scope, heads: dict[bytes, bytes], *, keep_alive: bool) -> None:
         super().__init__("", scope, heads)
         self._connection = connection
         self.keep_alive = keep_alive

@@ -113,9 +113,8 @@ PROBLEM_TYPES = {
     code: ProblemType(status, title) for status, titles in _TITLES.items() for code, title in titles.items()
 }
 
-_PASSING = {"too_many_requests", "not_ready"}  # a second later
+_PASSING = {"too_many_requests", "not_ready", "engine_unavailable"}  # a second later
 _ENGINES = {"deadline_exceeded": "The engine of the collection did not answer in the time that the request has."}
-_LATER = {503: RETRY_AFTER}
 
 
 class HttpProblem(Exception):
@@ -157,8 +156,7 @@ def from_library(error: HublessError) -> HttpProblem:
     if isinstance(error, LogCut | VersionReplaced):  # this worker looks for the newer version now
         return HttpProblem("not_ready", "A newer version of the collection is being loaded.")
     if isinstance(error, EngineError):  # its text says where the engine is, for the log only
-        kind = PROBLEM_TYPES[error.code]
-        return HttpProblem(error.code, _ENGINES.get(error.code, f"{kind.title}."), headers=_LATER.get(kind.status))
+        return HttpProblem(error.code, _ENGINES.get(error.code, f"{PROBLEM_TYPES[error.code].title}."))
     if isinstance(error, BundleError | StorageError):
         # clients see the name of the file, and not where it lies on the server
         return HttpProblem(error.code, f"{error.path.name}: {error.problem}")

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
+from pydantic_core import ErrorDetails
 
 from hubless.corrections import correction as make_correction
 from hubless.corrections.roles import group_names
@@ -15,7 +16,7 @@ from hubless.measures.labelled_pairs import FEWEST_PAIRS
 from hubless.search.collection import MOST_STRENGTH
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import Metric
-from hubless_service.http.arrow import ARROW, VECTOR, check_vectors_named, read_table, vectors_of
+from hubless_service.http.arrow import ARROW, VECTOR, read_table, vectors_of
 from hubless_service.http.heavy import values_of
 from hubless_service.http.problems import clip, describe
 from hubless_service.http.values import (
@@ -57,7 +58,6 @@ ColumnName = Annotated[str, characters(1000)]
 _EXPECTED = {
     "model_type": "an object",
     "dict_type": "an object",
-    "list_type": "a list",
     "string_type": "a string",
     "float_type": "a number",
     "bool_type": "true or false",
@@ -203,10 +203,10 @@ class BatchRequest(RequestModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _check_filters(cls, document: Any, info: ValidationInfo) -> Any:
+    def _check_filters(cls, document: Any, info: ValidationInfo[Subject]) -> Any:
         """Refuse a batch whose filters are too large together. To count them takes a small part of reading them."""
         queries = document.get("queries") if isinstance(document, dict) else None
-        if isinstance(queries, list) and info.context:
+        if isinstance(queries, list):
             filters = [query["filter"] for query in queries if isinstance(query, dict) and query.get("filter")]
             most = info.context.settings.max_batch_filter_values
             for _ in islice(values_of(filters), most, None):
@@ -466,10 +466,7 @@ class PutBankRequest(BankOptions):
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo[Subject]) -> Self:
-        return self.checked(info.context)
-
-    def checked(self, subject: Subject) -> Self:
-        """Return it. Raises `InputError` unless its queries are enough, in one way, and the correction is one."""
+        """Raise `InputError` unless its queries are enough, in one way, and the correction is one."""
         ways = {"vectors": self.vectors, "texts": self.texts_, "payload": self.payload, "sampled": self.sampled}
         given = [name for name, value in ways.items() if value is not None]
         if len(given) != 1:
@@ -477,7 +474,8 @@ class PutBankRequest(BankOptions):
         if self.trusted is not None and self.sampled is None:
             raise InputError("trusted", "none without sampled", "some")
         if self.payload is None and self.sampled is None:
-            self._check_count(sum(map(len, self.vectors)) if self.vectors else len(self.texts_ or ()), subject)
+            count = sum(map(len, self.vectors)) if self.vectors else len(self.texts_ or ())
+            self._check_count(count, info.context.settings.max_bank_queries)
         elif self.relevant is not None or self.groups is not None or (self.sampled and self._grows):
             raise InputError(
                 given[0], "no relevant and no groups; with sampled no append and no fit: false", "one of them"
@@ -491,9 +489,9 @@ class PutBankRequest(BankOptions):
         """Return if there are other queries of the bank, or come: then a few are enough."""
         return self.mode == "append" or self.fit is False
 
-    def _check_count(self, count: int, subject: Subject) -> None:
+    def _check_count(self, count: int, most: int) -> None:
         """Raise `InputError` unless there are enough queries, and labels and groups for each, and not too many."""
-        check_number(count, subject.settings.max_bank_queries, "queries", "body")
+        check_number(count, most, "queries", "body")
         if count < FEWEST_BANK_QUERIES and not self._grows:
             raise InputError("vectors", f"at least {FEWEST_BANK_QUERIES} queries, better 100 and more", count)
         for name, given in ((_GROUPS, self.groups), (_RELEVANT, self.relevant)):
@@ -513,21 +511,17 @@ class PutBankRequest(BankOptions):
             rows = vectors_of_bytes(body, subject.collection)
         else:
             table = read_table(body)
-            check_vectors_named(table)
+            rows = vectors_of(table, subject.collection)[0]
             if not {*table.column_names} <= {VECTOR, _RELEVANT, _GROUPS}:
                 raise InputError(
                     "body", f"the column {VECTOR}, and perhaps {_RELEVANT} and {_GROUPS}", names_of(table.column_names)
                 )
-            rows = vectors_of(table, subject.collection)[0]
             if _RELEVANT in table.column_names:
-                try:
-                    labels = label_ids(table[_RELEVANT].to_pylist(), subject.collection)
-                except InputError as error:
-                    raise error.about(f"{_RELEVANT}{error.parameter}") from error
+                labels = label_ids(table[_RELEVANT].to_pylist(), subject.collection, _RELEVANT)
             if _GROUPS in table.column_names:
                 groups = group_names(table, _GROUPS, "body").tolist()
         made = cls.model_construct(**_given(options), vectors=[rows], relevant=labels, groups=groups)
-        return made.checked(subject)
+        return read(cls, made, subject)
 
 
 class CreateCollectionRequest(RequestModel):
@@ -603,7 +597,7 @@ def fields_of(model: type[RequestModel]) -> frozenset[str]:
     return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 
-def read(model: type[_R], document: Any, subject: Subject | None = None) -> _R:
+def read(model: type[_R], document: Any, subject: Subject) -> _R:
     """Return a JSON value as a checked model. Raises `InputError` about the first wrong field."""
     try:
         return model.model_validate(document, context=subject)
@@ -615,7 +609,7 @@ def read(model: type[_R], document: Any, subject: Subject | None = None) -> _R:
             *places, name = wrong["loc"]
             reduce(getitem, places, document)[name] = None
             return read(model, document, subject)
-        raise _refusal(wrong["loc"], wrong["type"], wrong["input"], wrong.get("ctx", {})) from error
+        raise _refusal(wrong) from error
 
 
 def _given(options: RequestModel) -> Json:
@@ -639,14 +633,15 @@ def _refuse_unknown(model: type[RequestModel], document: Any, where: str = "") -
             _refuse_unknown(part, parts, f"{where}{name}.")
 
 
-def _refusal(places: tuple[int | str, ...], kind: str, value: Any, context: Json) -> InputError:
-    where = "".join(f"[{place}]" if isinstance(place, int) else f".{place}" for place in places).removeprefix(".")
+def _refusal(wrong: ErrorDetails) -> InputError:
+    context = wrong.get("ctx", {})
+    where = "".join(f"[{place}]" if isinstance(place, int) else f".{place}" for place in wrong["loc"]).removeprefix(".")
     cause = context.get("error")
-    if kind == "literal_error":
+    if wrong["type"] == "literal_error":
         words = context["expected"].replace("'", "").replace(" or ", ", ")
-        return InputError(where, f"one of {words}", describe(value))
+        return InputError(where, f"one of {words}", describe(wrong["input"]))
     if not isinstance(cause, InputError):
-        return InputError(where or "body", _EXPECTED[kind].format(**context), describe(value))
+        return InputError(where or "body", _EXPECTED[wrong["type"]].format(**context), describe(wrong["input"]))
     inside = cause.parameter
     joint = "." if where and inside and inside[0] not in ".[" else ""
     return cause.about(f"{where}{joint}{inside}")

@@ -59,11 +59,10 @@ def served(collection: Collection) -> Served:
 
 def read_beside(collection: Collection, rows: NDArray[np.integer], extras: Extras) -> SentBeside:
     """Read from the disk, or from memory, what the targets of some rows are sent with."""
-    return SentBeside(
-        collection.payload(rows, extras.columns) if extras.payload else None,
-        collection.vectors(rows) if extras.vector and len(rows) else None,
-        collection.parts.targets.have_vectors(rows) if extras.vector and len(rows) else None,
-    )
+    payload = collection.payload(rows, extras.columns) if extras.payload else None
+    if not (extras.vector and len(rows)):
+        return SentBeside(payload, None)
+    return SentBeside(payload, collection.vectors(rows), collection.parts.targets.have_vectors(rows))
 
 
 def hits_of(found: FoundHits) -> QueryHits:

@@ -1,7 +1,7 @@
 """Models of requests about corrections of scores: what one is made of, and lists to correct and fuse."""
 
 from math import isfinite
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import pyarrow as pa
 from pydantic import PrivateAttr, WithJsonSchema, model_validator
@@ -9,7 +9,6 @@ from pydantic import PrivateAttr, WithJsonSchema, model_validator
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.plain_ids import hit_like, plain_ids
-from hubless.scores.fusion import FUSIONS
 from hubless.scores.logged_lists import ScoreLists
 from hubless.scores.reading import read_lists
 from hubless.scores.score_correction import KEY, ScoreCorrection
@@ -31,7 +30,6 @@ from hubless_service.http.requests import (
 )
 from hubless_service.http.values import (
     IMAGE_BASE64,
-    REFERENCE,
     Checked,
     Json,
     Several,
@@ -39,6 +37,7 @@ from hubless_service.http.values import (
     Subject,
     check_list,
     numbers_of,
+    refer,
 )
 from hubless_service.settings import Settings
 
@@ -52,34 +51,28 @@ _LABEL = {"anyOf": [{"type": "integer"}, {"type": "string"}, _IDS]}
 _LARGEST_ID = 2**63
 
 
-def _logged_schema(**more: Json) -> Json:
-    names = {"ids": _IDS, "scores": _SCORES, **more}
-    item = {"type": "object", "properties": names, "required": [*names], "additionalProperties": False}
-    return {"type": "array", "minItems": 1, "items": item}
+def _logged(**more: Json) -> Checked:
+    """A list of objects with ids, scores and these fields; `read_lists` checks the rest."""
+    fields = {"ids": _IDS, "scores": _SCORES, **more}
+    item = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
 
-
-def _logged(names: frozenset[str]) -> Any:
-    """Return what checks that a value is a list of objects with these fields; `read_lists` checks the rest."""
-
-    def checked(value: Any) -> Any:
+    def read(value: Any) -> Any:
         if not isinstance(value, list) or not value:
             raise InputError("", "a list of at least one object with ids and scores", describe(value))
         for number, each in enumerate(value):
             if not isinstance(each, dict):
                 raise InputError(f"[{number}]", "an object with ids and scores", describe(each))
-            if unknown := each.keys() - names:
-                raise UnknownField(f"[{number}].{clip(min(unknown))}", names_of(sorted(names)), "an unknown field")
-            if missing := names - each.keys():
+            if unknown := each.keys() - fields.keys():
+                raise UnknownField(f"[{number}].{clip(min(unknown))}", names_of(sorted(fields)), "an unknown field")
+            if missing := fields.keys() - each.keys():
                 raise InputError(f"[{number}].{min(missing)}", "one for each list", "none")
         return value
 
-    return checked
+    return Checked(read, {"type": "array", "minItems": 1, "items": item})
 
 
-LoggedLists = Annotated[list[Json], Checked(_logged(frozenset({"ids", "scores"})), _logged_schema())]
-LabelledLists = Annotated[
-    list[Json], Checked(_logged(frozenset({"ids", "scores", _RELEVANT})), _logged_schema(relevant=_LABEL))
-]
+LoggedLists = Annotated[list[Json], _logged()]
+LabelledLists = Annotated[list[Json], _logged(relevant=_LABEL)]
 
 
 class ScoresOptions(RequestModel):
@@ -222,12 +215,6 @@ def _cut(value: Any) -> Cut:
         raise InputError("", "the JSON of a hubless.Cut", describe(value)) from error
 
 
-def _fusion(value: Any) -> str:
-    if not isinstance(value, str) or value not in FUSIONS:
-        raise InputError("", f"one of {', '.join(FUSIONS)}", describe(value))
-    return value
-
-
 _CUT = {"type": "object", "additionalProperties": True, "description": "The JSON of a `hubless.Cut`."}
 _QUERY = ("vector", "text", "image", "id", "filter", "params", "limit", "with_")
 """Fields of a list that are those of a query."""
@@ -250,15 +237,15 @@ class ListToRerank(RequestModel):
     weight: float | None = maybe("Of the list in the sum; 1 if not given.", ge=0, le=MOST_WEIGHT)
     collection: Text | None = None
     """In place of ids and scores: a collection to search."""
-    vector: Annotated[Any, WithJsonSchema({"$ref": REFERENCE.format(model="QueryVector")})] | None = None
+    vector: Annotated[Any, WithJsonSchema(refer("QueryVector"))] | None = None
     """With collection: a vector, as long as its dim."""
     text: Text | None = None
     """With collection: a text, if it has an encoder."""
     image: Annotated[Any, WithJsonSchema(IMAGE_BASE64)] | None = None
     """With collection: a picture, if its encoder takes pictures."""
-    id: Annotated[Any, WithJsonSchema({"$ref": REFERENCE.format(model="StoredId")})] | None = None
+    id: Annotated[Any, WithJsonSchema(refer("StoredId"))] | None = None
     """With collection: a stored target, to find more like it."""
-    filter: Annotated[Any, WithJsonSchema({"$ref": REFERENCE.format(model="Filter")})] | None = None
+    filter: Annotated[Any, WithJsonSchema(refer("Filter"))] | None = None
     """With collection: only targets that meet it are searched."""
     params: Json | None = None
     """With collection: search parameters of its index."""
@@ -270,8 +257,8 @@ class ListToRerank(RequestModel):
     @property
     def query(self) -> Json:
         """The fields of a query to the collection that are given."""
-        given = {name: getattr(self, name) for name in (*_QUERY, "strength")}
-        return {name.removesuffix("_"): value for name, value in given.items() if value is not None}
+        others = ("collection", "weight")
+        return {name.removesuffix("_"): value for name, value in self if value is not None and name not in others}
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -307,7 +294,7 @@ class RerankRequest(RequestModel):
     model_config = examples({"lists": [{"ids": ["a", "b"], "scores": [9.5, 7.25]}], "limit": 10})
     lists: Annotated[list[ListToRerank], Several("lists", Settings.max_lists)]
     """At most 10."""
-    fusion: Annotated[str, Checked(_fusion, {"type": "string", "enum": [*FUSIONS]})] | None = maybe(
+    fusion: Literal["min_max", "z", "rrf"] | None = maybe(
         "How corrected scores become parts of a sum: min_max, the default, from 0 to 1 in each list; z in standard "
         "deviations above its last; rrf 1/(60 + rank). Equal scores of a list count 1 each. Of one list: its corrected "
         "scores if not given."

@@ -28,7 +28,6 @@ from hubless.errors import DimensionMismatch, InputError, NotFinite, UnknownFiel
 from hubless.filters import Filter, filter_schemas, read_row
 from hubless.measures.labels import KnownItems, known_rows
 from hubless.search.collection import filter_of
-from hubless.search.parts import Parts
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.readers.pictures import A_PICTURE
 from hubless_service.http.problems import clip, describe
@@ -95,6 +94,11 @@ class Several:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
         return {**handler(schema), "minItems": 1, "maxItems": self.most}
+
+
+def refer(model: str) -> Json:
+    """The JSON schema of a component of the contract."""
+    return {"$ref": REFERENCE.format(model=model)}
 
 
 def check_list(value: Any, expected: str) -> None:
@@ -191,16 +195,16 @@ def _stored_id(value: Any, info: Info) -> int | str:
     return value
 
 
-def label_ids(value: Any, collection: Collection) -> list[list[int | str] | None]:
+def label_ids(value: Any, collection: Collection, name: str = "") -> list[list[int | str] | None]:
     """Return the ids of the right targets of each query, which stay right when a merge changes the rows.
 
     Raises `InputError` for what is no list, or names no target.
     """
     if not isinstance(value, list) or any(isinstance(entry, dict) for entry in value):
-        raise InputError("", "a list: for each query an id, a list of ids, or null", describe(value))
+        raise InputError(name, "a list: for each query an id, a list of ids, or null", describe(value))
     targets = KnownItems(collection.count, collection.parts.ids)
     queries = KnownItems(len(value), noun="query")
-    rows = known_rows(value, targets, queries, parameter="", entry="[{}]")
+    rows = known_rows(value, targets, queries, parameter=name, entry="[{}]")
     return [None if each is None else collection.ids(each) for each in rows]
 
 
@@ -242,20 +246,16 @@ def _extras(value: Any, info: Info) -> Extras:
         received = clip(orjson.dumps(value).decode()) if isinstance(value, list) else describe(value)
         raise InputError("", f"a list of {PAYLOAD}, {_COLUMN}<column> and {VECTOR}", received)
     columns = tuple(item.removeprefix(_COLUMN) for item in value if item.startswith(_COLUMN))
-    _check_columns(columns, len(value), info.context.collection.parts)
-    every = PAYLOAD in value or not columns
-    return Extras(PAYLOAD in value or bool(columns), VECTOR in value, None if every else columns)
-
-
-def _check_columns(columns: tuple[str, ...], asked: int, parts: Parts) -> None:
-    """Raise `InputError` if more is asked for than there can be, or a column that the payload has not."""
+    parts = info.context.collection.parts
     known = parts.payload_types
     free = parts.payload_kind == "json"
     most = (_MOST_KEYS if free else len(known)) + 2
-    if asked > most:
-        raise InputError("", f"at most {most}, each once", asked)
+    if len(value) > most:
+        raise InputError("", f"at most {most}, each once", len(value))
     for column in () if free else columns:
         check_column(column, known, "")
+    every = PAYLOAD in value or not columns
+    return Extras(PAYLOAD in value or bool(columns), VECTOR in value, None if every else columns)
 
 
 def check_column(column: str, known: Iterable[str], parameter: str) -> None:
@@ -288,7 +288,7 @@ FilterJson = Annotated[
     Filter,
     Checked(
         lambda value, info: filter_of(info.context.collection.parts, value, name=""),
-        {"$ref": REFERENCE.format(model="Filter")},
+        refer("Filter"),
     ),
 ]
 FILTERS = filter_schemas(REFERENCE)

@@ -186,6 +186,7 @@ def _projection(version: Collection, column: str | None) -> ProjectionAnswer:
     counts = _counts(version)
     rows = drawn.rows
     raw, corrected = (None, None) if counts is None else counts.occurrence[:, rows].tolist()
+    (x, y), (asked_x, asked_y) = map(_rounded, drawn.targets.T), map(_rounded, drawn.queries.T)
     value = None if column is None else [row and row.get(column) for row in version.payload(rows, [column])]
     return {
         "count": version.count,
@@ -193,14 +194,14 @@ def _projection(version: Collection, column: str | None) -> ProjectionAnswer:
         "explained": None if drawn.explained is None else _rounded(drawn.explained),
         "targets": {
             "id": version.ids(rows),
-            "x": _rounded(drawn.targets[:, 0]),
-            "y": _rounded(drawn.targets[:, 1]),
+            "x": x,
+            "y": y,
             "offset": _rounded(version.offsets[rows]),
             "raw": raw,
             "corrected": corrected,
             "value": value,
         },
-        "queries": {"x": _rounded(drawn.queries[:, 0]), "y": _rounded(drawn.queries[:, 1])},
+        "queries": {"x": asked_x, "y": asked_y},
         **served(version),
     }
 

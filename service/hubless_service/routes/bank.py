@@ -1,5 +1,6 @@
 """The query bank: given, described, and the sample of it that a version stores."""
 
+import re
 from asyncio import sleep, to_thread
 from time import perf_counter
 from typing import Any, cast
@@ -26,8 +27,7 @@ bank_routes = routes_of("collections")
 _PATH = "/v1/collections/{collection}/bank"
 _AS_SENT = ("correction", "parameters", "relevant", "sampled", "trusted")
 """Fields that an order has as they were sent."""
-_LONGEST = 9
-"""Digits of a number that is worth reading."""
+_NUMBER = re.compile("[0-9]{1,9}")
 _LOOK_SECONDS = 0.05
 
 
@@ -69,10 +69,9 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
         if fitted:
             await engine.freshness.answer(name)
     waiting = await to_thread(read_order, engine.catalog.path / name)
-    place = {"Location": f"/v1/collections/{name}/bank"}
     return send(
         await _describe(engine, engine.shelf.collection(name), waiting),
-        None if fitted else place,
+        None if fitted else {"Location": f"/v1/collections/{name}/bank"},
         200 if fitted else 202,
     )
 
@@ -107,7 +106,7 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
         raise HttpProblem("forbidden", f"Stored bank queries need a key of role {role}.")
     if sample is None:
         raise InputError("number", f"none, as version {held.version} stores no bank queries", number)
-    wanted = int(number) if number.isdecimal() and number.isascii() and len(number) <= _LONGEST else -1
+    wanted = int(number) if _NUMBER.fullmatch(number) else -1
     if not 0 <= wanted < len(sample):
         raise InputError("number", f"a whole number from 0 to {len(sample) - 1}", number)
     answer: BankQueryAnswer = {
@@ -122,6 +121,7 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
 async def _give(call: Call, held: Collection, body: PutBankRequest) -> BankOrder:
     """Bring a bank to the disk."""
     home = call.engine.catalog.path / held.name
+    most = call.settings.max_bank_queries
     append = body.mode == "append"
     waiting = await to_thread(read_order, home) if append else None
     groups = _groups(held, body, waiting)  # before texts are encoded
@@ -133,8 +133,7 @@ async def _give(call: Call, held: Collection, body: PutBankRequest) -> BankOrder
             raise InputError("sampled", "a service that samples queries: set HUBLESS_QUERY_SAMPLE", "none")
         queries = np.empty((0, held.dim), np.float32)
     elif body.payload is not None:
-        most = min(MOST_PAYLOAD_QUERIES, call.settings.max_bank_queries)
-        queries = await to_thread(payload_queries, held, body.payload, most)
+        queries = await to_thread(payload_queries, held, body.payload, min(MOST_PAYLOAD_QUERIES, most))
     else:
         texts = dict(enumerate(body.texts_ or ()))
         encoded = await call.engine.encoding.vectors(
@@ -142,7 +141,6 @@ async def _give(call: Call, held: Collection, body: PutBankRequest) -> BankOrder
         )
         queries = plain(np.concatenate([encoded[place] for place in texts]))
     count = len(queries) + (waiting.queries if waiting else 0)
-    most = call.settings.max_bank_queries
     if count > most:
         raise InputError("vectors", f"at most {most} queries in all", count)
     return await to_thread(

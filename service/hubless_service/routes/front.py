@@ -32,8 +32,7 @@ class Front:
     routes: list[BaseRoute]
 
     def __post_init__(self) -> None:
-        direct = [route for route in self.routes if isinstance(route, DirectRoute)]
-        self._direct = [(route.methods or set(), route) for route in direct]
+        self._direct = [(route.methods or set(), route) for route in self.routes if isinstance(route, DirectRoute)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens below."""

@@ -65,8 +65,7 @@ async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     """A request without a body counts all."""
     counted = held.count
     if filter := body.filter:
-        trace = call.trace
-        counted = (await call.engine.run(trace, lambda: matches_of(held, filter, [trace]), held)).count
+        counted = (await call.engine.run(call.trace, lambda: matches_of(held, filter, [call.trace]), held)).count
     return send({"count": counted, **served(held)})
 
 

@@ -39,7 +39,7 @@ class ListOfOne(NamedTuple):
     scores: list[float]
     distance: bool
     correction: hubless.ScoreCorrection | None
-    payload: Sequence[Json | None] | None = None
+    payload: Sequence[Json | None] = ()
 
 
 @rerank_routes.at(
@@ -82,7 +82,7 @@ async def _found(call: Call, body: RerankRequest, each: ListToRerank, where: str
         raise InputError(f"{where}with", "payload, or columns of it", "vector")
     (hits,) = await call.engine.search(call.trace, held, [query_of(asked, call.settings, where)])
     ids, scores = hits.results.ids[hits.line], hits.results.scores[hits.line]
-    return ListOfOne(list(ids[: hits.k]), scores[: hits.k].tolist(), False, None, hits.beside.payload)
+    return ListOfOne(list(ids[: hits.k]), scores[: hits.k].tolist(), False, None, hits.beside.payload or ())
 
 
 def _answer(body: RerankRequest, lists: list[ListOfOne], usual: int) -> RerankAnswer:
@@ -136,8 +136,7 @@ def _hits(fused: Fused, lists: list[ListOfOne], limit: int) -> list[RerankedHit]
     """Return the first hits, each with the payload that the first list of it brought."""
     payload: dict[Any, Json | None] = {}
     for each in reversed(lists):
-        if each.payload is not None:
-            payload |= zip(each.ids, each.payload, strict=True)
+        payload |= zip(each.ids, each.payload, strict=False)
     columns = zip(fused.ids[:limit], fused.scores, fused.parts, strict=False)
     hits: list[RerankedHit] = [{"id": id_, "score": score, "parts": parts} for id_, score, parts in columns]
     for hit in hits:

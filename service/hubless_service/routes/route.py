@@ -16,8 +16,9 @@ from hubless import Collection
 from hubless.errors import HublessError, InputError
 from hubless_service.access.authentication import ACCESS, host_of, of_others
 from hubless_service.access.keys import EVERYTHING, Access
-from hubless_service.http.bodies import read_body, read_url
+from hubless_service.http.bodies import read_body, url_fields
 from hubless_service.http.problems import OUT_OF_MEMORY, HttpProblem, from_library, respond
+from hubless_service.http.requests import read
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Json, Subject
 from hubless_service.openapi import BODY, FIELDS, KEY_SCHEMES, READ, route
@@ -196,7 +197,7 @@ class DirectRoute(APIRoute):
             if self._body:
                 given["body"] = await read_body(call.trace, self._body, subject, required=self._required)
             if self._url:
-                given["url"] = read_url(call.trace, self._url, subject)
+                given["url"] = read(self._url, url_fields(call.trace, self._url.texts), subject)
             # whatever asks for a write is answered with it
             if seq := getattr(given.get("body", given.get("url")), "min_seq", None):
                 given["held"] = await call.engine.freshness.reach(call.trace, given["held"], seq)

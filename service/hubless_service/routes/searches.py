@@ -117,7 +117,7 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
     limit = settings.usual_limit if sent.limit is None else sent.limit
     deepest = max(settings.max_depth - limit, 0)
     if sent.skip and sent.skip > deepest:
-        raise InputError(f"{where}skip", f"a whole number from 0 to {deepest} beside this limit", str(sent.skip))
+        raise InputError(f"{where}skip", f"a whole number from 0 to {deepest} beside this limit", sent.skip)
     if sent.diversity and sent.score_threshold is not None:
         raise InputError(f"{where}score_threshold", "none beside diversity, which orders hits anew", "one")
     options: dict[str, Any] = {"limit": limit}
@@ -152,21 +152,18 @@ def _queries_of(sent: BatchRequest, subject: Subject) -> list[Query]:
     queries = [query_of(query, settings, f"queries[{i}].") for i, query in enumerate(sent.queries)]
     chosen = {"group_by", "diversity"}
     hits = 0
-    for options in (query.options for query in queries):
+    for query in queries:
+        options = query.options
         depth = options["limit"] + options.get("skip", 0)
         hits += depth if chosen.isdisjoint(options) else depth * _CANDIDATES
     if hits > settings.max_batch_hits:
         expected = f"limits and skips that add up to at most {settings.max_batch_hits}"
-        raise InputError(sent.field, expected, str(hits))
+        raise InputError(sent.field, expected, hits)
     numbers = sum(query.options["limit"] for query in queries if query.extras.vector) * subject.collection.dim
     if numbers > settings.max_batch_numbers:
         expected = f"hits with vectors of at most {settings.max_batch_numbers} numbers in all"
-        raise InputError(sent.field, expected, str(numbers))
-    _check_memory(hits * _BYTES_A_HIT + numbers * _BYTES_A_NUMBER)
-    return queries
-
-
-def _check_memory(size: int) -> None:
-    """Raise `MemoryError` if so many bytes cannot be had: code in C++ that finds too few may end the process."""
-    if size > _LIGHT:
+        raise InputError(sent.field, expected, numbers)
+    size = hits * _BYTES_A_HIT + numbers * _BYTES_A_NUMBER
+    if size > _LIGHT:  # code in C++ that finds too little memory may end the process, and this raises `MemoryError`
         np.empty(size, np.uint8)  # untouched, and given back at once
+    return queries

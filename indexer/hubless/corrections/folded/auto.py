@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hubless.corrections.base import Rows, SeesVectors
-from hubless.corrections.folded.counted_once import COMPARED, query_weights, unevenness
+from hubless.corrections.folded.counted_once import MOST_COMPARED, query_weights, unevenness
 from hubless.corrections.folded.crowding import crowding
 from hubless.corrections.folded.heads import LEAST_COPIES, asked_at_hubs, find_heads
 from hubless.corrections.folded.rising import rise
@@ -78,7 +78,7 @@ class Auto(SeesVectors):
         bank = each_once(given, self.metric)
         asked = copies_of(bank)
         fitted = yield from method.fitting(bank, targets, target_bank, target_prior)
-        few = sample(bank, COMPARED)
+        few = sample(bank, MOST_COMPARED)
         some = sample(columns, _SAMPLE)
         seen = sample(source, _SAMPLE)
         prior = None

@@ -8,7 +8,7 @@ from hubless.vectors.arrays import F32, F64
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import VectorSource, in_memory, sample, sampled_rows
 
-COMPARED = BLOCK = 2048
+MOST_COMPARED = BLOCK = 2048
 """Each bank query is compared with so many, in blocks of as many: the product of a block with itself costs half."""
 SPREAD, LEAST_SPREAD = 30.0, 5.0
 """An answer is spread over this many targets at most; over fewer, in proportion, of a sample of the targets."""
@@ -45,8 +45,8 @@ def query_weights(
     count = bank.shape[0]
     if len(offsets) < 2 or not np.isfinite(offsets).all():
         return np.ones(count)
-    few = sample(bank, COMPARED)
-    compared = sampled_rows(count, COMPARED)
+    few = sample(bank, MOST_COMPARED)
+    compared = sampled_rows(count, MOST_COMPARED)
     queries = in_memory(few)
     scores = near - offsets
     spread = max(min(max(SPREAD * share, LEAST_SPREAD), SHARE_OF_TARGETS * len(offsets)), 1)
