@@ -260,7 +260,7 @@ def test_bank_that_fails_again_and_again_is_left_until_it_is_asked_for(home, sta
     monkeypatch.setattr(maintaining, "_AFTER_FAILURE", 0.0)
     give_bank(home, BANK, append=False)
     ended = []
-    monkeypatch.setattr(Maintainer, "_work", lambda self, name, work: ended.append(work) or FAILED)
+    monkeypatch.setattr(Maintainer, "_work", lambda self, task: ended.append(task.work) or FAILED)
     made = start()
     until(lambda: len(ended) == maintaining._MOST_FAILURES)
     made._woken.set()

@@ -215,10 +215,9 @@ def _end_with_service() -> None:
 
 def begin(argument: str) -> None:
     """Do the work that an argument names."""
-    task = TypeAdapter(MaintenanceTask).validate_json(argument)
     os.nice(NICER)  # searches go first
     threading.Thread(target=_end_with_service, name="alive", daemon=True).start()
-    sys.exit(do_task(task))
+    sys.exit(do_task(TypeAdapter(MaintenanceTask).validate_json(argument)))
 
 
 if __name__ == "__main__":

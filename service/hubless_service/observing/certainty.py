@@ -42,8 +42,9 @@ class LiveConfidence:
             first, last = np.array(self._first, np.float64), np.array(self._last, np.float64)
         if not len(first):
             return None
-        confidence, answered = (last if len(last) >= FEWEST_ANSWERS else first).mean(axis=0).tolist()
-        return Certainty(confidence, 1 - answered, _drift(first, last) if len(last) >= FEWEST_ANSWERS else None)
+        are_enough = len(last) >= FEWEST_ANSWERS
+        confidence, answered = (last if are_enough else first).mean(axis=0).tolist()
+        return Certainty(confidence, 1 - answered, _drift(first, last) if are_enough else None)
 
 
 def _drift(first: F64, last: F64) -> float:

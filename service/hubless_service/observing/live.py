@@ -110,13 +110,21 @@ class LiveVersion:
                     found = [await run(partial(_ranked, collection, alike, strength)) for strength in STRENGTHS]
                     compared += zip(alike, np.stack(found, axis=1), strict=True)
             except (HttpProblem, HublessError) as problem:
-                told = 'collection "%s": of %d live queries %d were searched again: %s'
-                _log.info(told, collection.name, len(recent), len(compared), problem)
+                _log.info(
+                    'collection "%s": of %d live queries %d were searched again: %s',
+                    collection.name,
+                    len(recent),
+                    len(compared),
+                    problem,
+                )
             if compared:
                 answers = np.stack([rows for _, rows in compared], axis=1)
                 chosen = await asyncio.to_thread(most_even, answers, collection.origin.count, collection.strength)
-                strength, queries = chosen.strength, chosen.different
-                self.speaks_for = {"recommended_strength": strength, "queries": queries, "state": chosen.state}
+                self.speaks_for = {
+                    "recommended_strength": chosen.strength,
+                    "queries": chosen.different,
+                    "state": chosen.state,
+                }
             self._compared = compared
             self._rests_until = monotonic() + _RESTS * (monotonic() - started)
 

@@ -74,8 +74,9 @@ class Metrics:
         self._series = cache(lambda *labels: (self._requests.labels(*labels), self._seconds.labels(labels[0])))
         stages = histogram("hubless_stage_seconds", "Time by stage", ["stage"], buckets=BUCKETS)
         self._stages = {stage: stages.labels(stage) for stage in STAGES}
-        powers = [2**power for power in range(11)]
-        self.batches = histogram("hubless_batch_queries", "Queries searched together", buckets=powers)
+        self.batches = histogram(
+            "hubless_batch_queries", "Queries searched together", buckets=[2**power for power in range(11)]
+        )
         self._waiting = Gauge(
             "hubless_waiting_queries", "Queries waiting", registry=self._registry, multiprocess_mode="sum"
         )

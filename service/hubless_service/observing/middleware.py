@@ -83,8 +83,7 @@ class Observer:
         if isinstance(error, ClientDisconnect):
             return None
         if isinstance(error, asyncio.CancelledError):  # the server stops, and has waited as long as it may
-            detail = "The server has stopped before it could answer."
-            return respond(HttpProblem("not_ready", detail), trace)
+            return respond(HttpProblem("not_ready", "The server has stopped before it could answer."), trace)
         _log.error("request %s failed", trace.request_id, exc_info=error)
         return respond(internal_error(), trace)
 

@@ -9,9 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from time import time
-from typing import Any, Generic, TypeVar
-
-import numpy as np
+from typing import Any, Generic, TypeVar, cast
 
 from hubless import Collection
 from hubless.errors import StorageError
@@ -84,13 +82,12 @@ class QuerySampler:
         self._looked = 0.0
 
     def note(self, trace: Trace, collection: Collection, queries: Sequence[Query]) -> None:
-        """Note queries of a request that has been answered."""
+        """Note queries by vector of a request that has been answered."""
         client = client_of(trace)
         metric = collection.manifest.metric
         for query in queries:
-            if isinstance(query.asked, np.ndarray):
-                vector = compared_query(collection, query.asked)
-                self._waiting.note(SampledQuery(collection.name, metric, vector, client), vector.nbytes + _BESIDE)
+            vector = compared_query(collection, cast(F32, query.asked))
+            self._waiting.note(SampledQuery(collection.name, metric, vector, client), vector.nbytes + _BESIDE)
 
     async def keep_clicks(self, trace: Trace, collection: Collection, clicks: Sequence[Click]) -> None:
         """Write clicks, whose queries are prepared (1, d), those of one request after the other.

@@ -27,7 +27,6 @@ class Tracing:
         self, headers: Iterable[tuple[bytes, bytes]], method: str, route: str, status: int, trace: Trace
     ) -> None:
         """Export the span of a request that has been answered, and the spans of its stages."""
-        carrier = {name.decode(): value.decode("latin-1") for name, value in headers if name in _PARENT}
         # the clock of the trace has no date
         offset = time_ns() - round(1e9 * perf_counter())
         attributes: dict[str, str | int] = {
@@ -40,7 +39,9 @@ class Tracing:
             attributes["error.type"] = trace.code
         span = self._tracer.start_span(
             f"{method} {route}",
-            self._propagator.extract(carrier),
+            self._propagator.extract(
+                {name.decode(): value.decode("latin-1") for name, value in headers if name in _PARENT}
+            ),
             SpanKind.SERVER,
             attributes,
             start_time=offset + round(1e9 * trace.started),

@@ -73,7 +73,9 @@ def supervise(settings: Settings, listener: socket.socket, signals: Signals, wor
     Raises `SystemExit` if none of them could answer.
     """
     with TemporaryDirectory(prefix="hubless-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None) as counts:
-        supervisor = Supervisor(shared_by(settings.workers, counts), partial(_spawn, settings, listener, work), signals)
+        supervisor = Supervisor(
+            shared_by(settings.workers, counts), partial(_spawn, partial(_begin, settings, listener, work)), signals
+        )
         supervisor.run()
     if supervisor.failed:
         raise SystemExit(1)
@@ -161,10 +163,10 @@ class Supervisor:
             self._stopping = True
 
 
-def _spawn(settings: Settings, listener: socket.socket, work: ServeWorker, shared: Shared, first: bool) -> BaseProcess:
+def _spawn(begin: Callable[[Shared, bool], None], shared: Shared, first: bool) -> BaseProcess:
     """Start one worker. A signal that comes before it can note signals waits for it."""
     context = multiprocessing.get_context("spawn")
-    worker = context.Process(target=_begin, args=(settings, listener, work, shared, first), name="hubless-worker")
+    worker = context.Process(target=begin, args=(shared, first), name="hubless-worker")
     ensure_running()  # as its start would let signals through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:

@@ -165,7 +165,7 @@ class CatalogFollower:
             if isinstance(error, EngineTimeout | EngineUnavailable):
                 dead = error
             name = collection.name
-            before = self._shelf.known(collection.name).silent
+            before = self._shelf.known(name).silent
             if error and not before:
                 _log.error('collection "%s": %s', name, error)
             elif before and not error:
@@ -179,7 +179,7 @@ class CatalogFollower:
             if not self._stopping:
                 self._renew(name, here=True)
             with self._lock:
-                again = name in self._again and not self._stopping
+                again = name in self._again
                 self._again.discard(name)
                 if not again:
                     self._opening.discard(name)
@@ -224,10 +224,8 @@ class CatalogFollower:
         """Have a thread open the current version of a collection."""
         self._shelf.put(name, slot)
         self._opening.add(name)
-        try:
+        with suppress(RuntimeError):  # this stops
             self._openers.submit(self._open, name)
-        except RuntimeError:  # the system allows no more threads, or this stops
-            self._open(name)
 
     def _refused(self, name: str, slot: Slot, version: str | None, error: Exception) -> Slot:
         """Return the slot of a version that cannot be served: the one before is served on, if there is one."""

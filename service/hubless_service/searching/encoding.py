@@ -150,8 +150,9 @@ class Encoding:
             if not ours:
                 finalize(owner, queue.stop)  # the threads end with the version
         # of a key the queue learns how long one takes, and refuses what would wait for too long
-        key = kind if ours else None
-        future = queue.submit(trace, deadline, lambda _: [_timed(trace, work)], None, key, inline=False)
+        future = queue.submit(
+            trace, deadline, lambda _: [_timed(trace, work)], None, kind if ours else None, inline=False
+        )
         found: _T = await unless_gone(trace, future)
         return found
 

@@ -87,7 +87,7 @@ class Freshness:
         living = slot.living if slot else None
         if living is None:
             await self._appear(own)
-            if (slot := shelf.slots.get(own)) is None:
+            if own not in shelf.slots:
                 raise shelf.absent(name)
         elif writes and living.is_behind and (living.error is None or isinstance(living.error, REPLACED)):
             await self.latest(trace, own)

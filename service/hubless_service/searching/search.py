@@ -74,6 +74,7 @@ async def search(
     trace: Trace, queue: WorkQueue, collection: hubless.Collection, queries: Sequence[Query], deadline: float
 ) -> list[FoundHits]:
     """Answer queries in their order, all or none: those of one key by one call."""
+    parts = collection.parts
     alike: dict[Hashable, list[int]] = {}
     for i, query in enumerate(queries):
         alike.setdefault(_key(collection, query), []).append(i)
@@ -81,8 +82,20 @@ async def search(
     answers = dict[int, FoundHits]()
     try:
         for key, places in alike.items():
-            group = [queries[i] for i in places]
-            futures.append(_submit(trace, queue, collection, key, group, deadline))
+            options = queries[places[0]].options
+            filter = options.get("filter")
+            matches = None if filter is None else collection.known_matches(filter)
+            # that the last search of this key was cheap says nothing if the filter has to be evaluated
+            inline = (filter is None or matches is not None) and not parts.remote
+            exact = options.get("parameters", {}).get("exact") is True
+            whole = inline and parts.targets.scope(matches).is_shared(exact=exact)
+            answer: Answer = partial(answer_groups, collection)
+            if whole:
+                answer = partial(_on_threads, queue.threads, answer)
+            group = QueryGroup([queries[i] for i in places], trace, matches)
+            futures.append(
+                queue.submit(trace, deadline, answer, group, key, size=len(places), inline=inline, exclusive=whole)
+            )
         for places, future in zip(alike.values(), futures, strict=True):
             found = future.result() if future.done() else await unless_gone(trace, future)
             answers.update(zip(places, found, strict=True))
@@ -90,30 +103,6 @@ async def search(
         for future in futures:
             future.cancel()  # if one has failed, nobody waits for the others
     return [answers[i] for i in range(len(queries))]
-
-
-def _submit(
-    trace: Trace,
-    queue: WorkQueue,
-    collection: hubless.Collection,
-    key: Hashable,
-    group: Sequence[Query],
-    deadline: float,
-) -> "asyncio.Future[list[FoundHits]]":
-    """Queue queries of one key."""
-    options = group[0].options
-    parts = collection.parts
-    filter = options.get("filter")
-    matches = None if filter is None else collection.known_matches(filter)
-    # that the last search of this key was cheap says nothing if the filter has to be evaluated
-    inline = (filter is None or matches is not None) and not parts.remote
-    exact = "parameters" in options and options["parameters"].get("exact") is True
-    whole = inline and parts.targets.scope(matches).is_shared(exact=exact)
-    answer: Answer = partial(answer_groups, collection)
-    if whole:
-        answer = partial(_on_threads, queue.threads, answer)
-    content = QueryGroup(group, trace, matches)
-    return queue.submit(trace, deadline, answer, content, key, size=len(group), inline=inline, exclusive=whole)
 
 
 def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:

@@ -109,9 +109,8 @@ class SearchService:
         self.encoding.stop()
         self._follower.stop()
         self._threads_set.close()
-        written = [*self.writer.stop(), *self.maintainer.stop()]
-        searching = [thread for queue in self._queues for thread in queue.stop()]
-        return [*searching, *written, *self.samplers.stop()]
+        searching = (thread for queue in self._queues for thread in queue.stop())
+        return [*self.writer.stop(), *self.maintainer.stop(), *searching, *self.samplers.stop()]
 
     def close(self) -> None:
         """Close the logs, once all threads have ended: what stands in their WALs is moved into them."""
@@ -132,12 +131,11 @@ class SearchService:
             encodes = encodes or isinstance(query.asked, Encoded)
         deadline = trace.started + seconds
         queue = self._remote if collection.parts.remote else self._queue
-        encoded = queries
         if encodes:
             queue.check_room(perf_counter(), trace.late, seconds)  # before something is encoded in vain
-            encoded = await self.encoding.encode(trace, collection, queries, deadline)
-        found = await search(trace, queue, collection, encoded, deadline)
-        self._answered.add((trace, collection, encoded, found))
+            queries = await self.encoding.encode(trace, collection, queries, deadline)
+        found = await search(trace, queue, collection, queries, deadline)
+        self._answered.add((trace, collection, queries, found))
         return found
 
     def live(self, collection: hubless.Collection) -> LiveVersion:

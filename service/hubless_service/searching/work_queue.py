@@ -116,20 +116,21 @@ class WorkQueue:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         timer = loop.call_later(max(deadline - now, 0.0), _expire, future)
-        item = WorkItem(
-            key=key,
-            answer=answer,
-            content=content,
-            size=size,
-            deadline=deadline,
-            inline=inline,
-            exclusive=exclusive and self._batch > 1,
-            trace=trace,
-            future=future,
-            submitted=now,
-            timer=timer,
+        self.add(
+            WorkItem(
+                key=key,
+                answer=answer,
+                content=content,
+                size=size,
+                deadline=deadline,
+                inline=inline,
+                exclusive=exclusive and self._batch > 1,
+                trace=trace,
+                future=future,
+                submitted=now,
+                timer=timer,
+            )
         )
-        self.add(item)
         if trace.alone:
             self._take_turn()
         else:
@@ -216,8 +217,7 @@ class WorkQueue:
     def check_room(self, now: float, late: float, seconds: float) -> None:
         """Raise `too_many_requests` if no more may wait, or one more would wait for too large a share of its time."""
         if self.waiting >= self._most:
-            detail = f"{self.waiting} queries wait to be searched already."
-            raise HttpProblem("too_many_requests", detail)
+            raise HttpProblem("too_many_requests", f"{self.waiting} queries wait to be searched already.")
         wait = late
         if self._groups:
             # as long as the item has waited whose turn comes next, and no less than to search for all that wait takes
