@@ -60,13 +60,9 @@ def log_sum_exp_each(softmaxes: Sequence[Softmax], targets: VectorSource, advanc
         return [np.concatenate(parts) for parts in zip(*of_shards, strict=True)]
     banks = [each.bank for each in softmaxes]
     if any(map(is_sharded, banks)):
-        return [
-            reduce(
-                np.logaddexp,
-                over_shards(each.bank, partial(_log_sum_exp_over, targets, each.temperature), each.potentials),
-            )
-            for each in softmaxes
-        ]
+        over = [partial(_log_sum_exp_over, targets=targets, temperature=each.temperature) for each in softmaxes]
+        parts = [over_shards(each.bank, work, each.potentials) for each, work in zip(softmaxes, over, strict=True)]
+        return [reduce(np.logaddexp, of_bank) for of_bank in parts]
 
     def reduction(number: int, part: Part) -> NewReduction:
         softmax = softmaxes[number]
@@ -75,7 +71,7 @@ def log_sum_exp_each(softmaxes: Sequence[Softmax], targets: VectorSource, advanc
     return stream_each(banks, targets, reduction, advance)
 
 
-def _log_sum_exp_over(targets: VectorSource, temperature: float, bank: VectorSource, potentials: F64 | None) -> F64:
+def _log_sum_exp_over(bank: VectorSource, potentials: F64 | None, targets: VectorSource, temperature: float) -> F64:
     return log_sum_exp(bank, targets, temperature, potentials)
 
 

@@ -149,7 +149,7 @@ class ListSampler:
 
     def note(self, trace: Trace, name: str, ids: Sequence[Any], scores: Sequence[float]) -> None:
         """Note a list that was corrected, if the correction learns."""
-        if self._scores.learns(name) and (heard := self._scores.heard(name, ids, scores, client_of(trace))):
+        if heard := self._scores.heard(name, ids, scores, client_of(trace)):
             self._waiting.note((name, heard), heard.weight)
 
     def look(self, now: float, *, last: bool = False) -> None:

@@ -110,11 +110,6 @@ class KeptCorrections:
                 sync(self._folder)
         self._loaded.pop(name, None)
 
-    def learns(self, name: str) -> bool:
-        """Return whether a correction that is in memory learns from what it is asked."""
-        found = self._loaded.get(name)
-        return found is not None and found.learns
-
     def heard(self, name: str, ids: Sequence[Any], scores: Sequence[float], client: str | bytes) -> AskedList | None:
         """Return what a correction that is in memory keeps of a list that it was asked; None if it does not learn."""
         found = self._loaded.get(name)
