@@ -128,11 +128,7 @@ class ScoreCorrection:
 
     def _plain(self, ids: Any, name: str) -> list[Any]:
         """Return ids as the log has them. Raises `InputError` naming the first of another type."""
-        return plain_ids(ids, *self._like, name)
-
-    @cached_property
-    def _like(self) -> tuple[bool, str]:
-        return hit_like(self.ids[0].as_py())
+        return plain_ids(ids, *hit_like(self.ids[0].as_py()), name)
 
     @cached_property
     def _warned(self) -> None:

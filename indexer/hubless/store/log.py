@@ -103,7 +103,6 @@ class Log:
         )
         self._paths = self.path, home / f"{LOG}-wal"
         self._names = list(map(str, self._paths))  # to look at a path takes half as long again
-        self._folder = str(home)
         with storage_errors(self.path):
             self._home = None
             with suppress(FileNotFoundError, NotADirectoryError):
@@ -121,7 +120,7 @@ class Log:
     def is_gone(self) -> bool:
         """Return True if the collection was deleted since, though there may be another one of its name."""
         try:
-            now = os.stat(self._folder)  # noqa: PTH116
+            now = self.path.parent.stat()
         except OSError:
             return self._home is not None
         return self._home is None or self._home.place != (now.st_dev, now.st_ino)  # or made since

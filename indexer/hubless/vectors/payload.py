@@ -131,8 +131,8 @@ class Payload:
 
 def _few_rows(rows: pa.RecordBatch, places: I64) -> list[dict[str, Any]]:
     """Return some rows. Each value is read where it lies: a function of Arrow costs as much as to read many."""
-    named = [*zip(rows.schema.names, rows.columns, strict=True)]
-    return [{name: column[place].as_py() for name, column in named} for place in places.tolist()]
+    columns = dict(zip(rows.schema.names, rows.columns, strict=True)).items()
+    return [{name: column[place].as_py() for name, column in columns} for place in places.tolist()]
 
 
 def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> Dataset:
