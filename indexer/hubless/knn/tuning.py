@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hubless.kernels.threads import slices
 from hubless.knn.aims import Aims
 from hubless.knn.base import Found, SearchParameters
 from hubless.knn.exhaustive import openmp_threads
@@ -19,8 +18,6 @@ Clock: TypeAlias = Callable[[], float]
 
 TIMED_QUERIES = 30
 RISEN = 1.5
-LOOKED_AT, SURELY = 100, 3.0
-"""After so many queries a setting that misses the recall by so many standard errors is not looked at further."""
 SCORE_TOLERANCE = 1e-4
 
 
@@ -58,14 +55,10 @@ def recall_curve(
     for parameters in tried:
         if any(_is_known(parameters, each, aim) for each in curve):
             continue
-        k = exact_scores.shape[1]
-        latency = _latency(search, queries[:TIMED_QUERIES], k, parameters, clock)
-        found = np.empty(0)
-        for some in slices(len(queries), LOOKED_AT):
-            found = np.append(found, _found(search(queries[some], k, parameters)[0], exact_scores[some]))
-            error = float(found.std() / np.sqrt(len(found)))
-            if found.mean() + SURELY * error < aim:
-                break
+        scores, _ = search(queries, exact_scores.shape[1], parameters)
+        latency = _latency(search, queries[:TIMED_QUERIES], exact_scores.shape[1], parameters, clock)
+        found = _found(scores, exact_scores)
+        error = float(found.std() / np.sqrt(len(found)))
         curve.append(Setting(parameters, float(found.mean()), latency, error))
         reaching = [each for each in curve if each.reaches(aim)]
         if reaching and _has_risen(curve[-1], min(reaching, key=lambda each: each.latency_ms)):

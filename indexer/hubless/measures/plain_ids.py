@@ -34,8 +34,6 @@ def hit_like(first: Any) -> tuple[bool, str]:
 
 def listed_ids(ids: Any) -> list[Any] | None:
     """Return the ids of a list, a set, an array or a column; None for what is one id."""
-    if type(ids) is list:
-        return ids
     if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable):
         return None
     listed = ids.tolist() if hasattr(ids, "tolist") else list(ids)

@@ -61,13 +61,12 @@ def fuse(
         raise InputError("weights", f"{len(lists)} numbers, one for each list", len(given))
     parts = list[dict[Any, float]]()
     total: dict[Any, float] = {}
+    before = total.get
     for number, (ids, each, weight) in enumerate(zip(_of_one_type(lists), lists, given, strict=True)):
         check_between(f"weights[{number}]", weight, 0, float("inf"))
         of_list = _parts(ids, each[1], weight, FUSIONS[by], f"lists[{number}]")
         parts.append(of_list)
-        # the new ones behind the others, then those that both have
-        both = total.keys() & of_list.keys()
-        total = {**total, **of_list, **{id_: total[id_] + of_list[id_] for id_ in both}}
+        total.update({id_: before(id_, 0.0) + part for id_, part in of_list.items()})
     best = sorted(total, key=total.__getitem__, reverse=True)[:limit]
     return Fused(best, [total[id_] for id_ in best], [[each.get(id_, 0.0) for each in parts] for id_ in best])
 
@@ -84,7 +83,7 @@ def _of_one_type(lists: Sequence[Any]) -> list[Any]:
 def _parts(ids: Any, given: Any, weight: float, fusion: Callable[[Scores], Scores], name: str) -> dict[Any, float]:
     """Return the weighted part of each item of a list."""
     scores = list(map(float, given))  # NumPy takes longer for so few
-    if len(ids) != len(scores) or not (isfinite(sum(scores)) or all(map(isfinite, scores))):
+    if len(ids) != len(scores) or not all(map(isfinite, scores)):
         raise InputError(name, "ids and as many finite scores", f"{len(ids)} ids, {len(scores)} scores")
     upward = [-score for score in scores] if scores and scores[-1] > scores[0] else scores
     values = fusion(upward) if upward else []

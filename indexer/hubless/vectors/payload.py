@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, advice, names_of, one_line
-from hubless.vectors.arrays import I64, Flags, to_arrow
+from hubless.vectors.arrays import Flags, to_arrow
 from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, PANDAS_INDEX, id_array, repeated
@@ -123,16 +123,14 @@ class Payload:
                 found = free_rows(batch, columns, some.tolist())
             else:
                 chosen = batch if columns is None else batch.select(list(columns))
-                found = _few_rows(chosen, some) if len(some) < _FEW else chosen.take(to_arrow(some)).to_pylist()
+                if len(some) < _FEW:  # a function of Arrow costs as much as to read many
+                    named = dict(zip(chosen.schema.names, chosen.columns, strict=True)).items()
+                    found = [{name: column[row].as_py() for name, column in named} for row in some.tolist()]
+                else:
+                    found = chosen.take(to_arrow(some)).to_pylist()
             for place, row in zip(places.tolist(), found, strict=True):
                 taken[place] = row
         return taken
-
-
-def _few_rows(rows: pa.RecordBatch, places: I64) -> list[dict[str, Any]]:
-    """Return some rows. Each value is read where it lies: a function of Arrow costs as much as to read many."""
-    columns = dict(zip(rows.schema.names, rows.columns, strict=True)).items()
-    return [{name: column[place].as_py() for name, column in columns} for place in places.tolist()]
 
 
 def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> Dataset:
