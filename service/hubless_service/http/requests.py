@@ -473,16 +473,16 @@ class PutBankRequest(BankOptions):
             raise InputError("vectors", f"one of {', '.join(ways)}", " and ".join(given) or "none")
         if self.trusted is not None and self.sampled is None:
             raise InputError("trusted", "none without sampled", "some")
-        if self.payload is None and self.sampled is None:
-            count = sum(map(len, self.vectors)) if self.vectors else len(self.texts_ or ())
-            self._check_count(count, info.context.settings.max_bank_queries)
-        elif self.relevant is not None or self.groups is not None or (self.sampled and self._grows):
-            raise InputError(
-                given[0], "no relevant and no groups; with sampled no append and no fit: false", "one of them"
-            )
+        self._check_queries(given[0], info.context.settings.max_bank_queries)
         if self.correction is not None or self.parameters is not None:
             make_correction(self.correction or "auto", self.parameters)
         return self
+
+    def _check_queries(self, way: str, most: int) -> None:
+        if self.payload is None and self.sampled is None:
+            self._check_count(sum(map(len, self.vectors)) if self.vectors else len(self.texts_ or ()), most)
+        elif self.relevant is not None or self.groups is not None or (self.sampled and self._grows):
+            raise InputError(way, "no relevant and no groups; with sampled no append and no fit: false", "one of them")
 
     @property
     def _grows(self) -> bool:

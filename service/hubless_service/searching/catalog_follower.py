@@ -206,10 +206,7 @@ class CatalogFollower:
                 renewed = slot
             elif here:
                 renewed = self._opened(name)
-            elif slot.living is None and self._room < 1:
-                raise NoRoom(name)
             else:
-                self._room -= 1
                 self._have_opened(name, slot)
                 return
         except Exception as error:
@@ -221,7 +218,10 @@ class CatalogFollower:
         self._fresh.told[name] = told
 
     def _have_opened(self, name: str, slot: Slot) -> None:
-        """Have a thread open the current version of a collection."""
+        """Have a thread open the current version of a collection. Raises `NoRoom`."""
+        if slot.living is None and self._room < 1:
+            raise NoRoom(name)
+        self._room -= 1
         self._shelf.put(name, slot)
         self._opening.add(name)
         with suppress(RuntimeError):  # this stops

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 _log = logging.getLogger("hubless.queue")
 
-Work: TypeAlias = Callable[[], object] | None
+ThreadWork: TypeAlias = Callable[[], object] | None
 """What a thread does, which raises nothing; None ends it."""
 
 
@@ -20,8 +20,8 @@ class WarmThreads:
         """`prepare` is called in each thread."""
         self._prepare = prepare
         self._lock = threading.Lock()
-        self._idle = list[SimpleQueue[Work]]()  # of each thread that waits
-        self._due = deque[Work]()
+        self._idle = list[SimpleQueue[ThreadWork]]()  # of each thread that waits
+        self._due = deque[ThreadWork]()
         # daemons, as neither a search nor a disk that hangs can be interrupted, or may hold up the end of the process
         self._threads = [threading.Thread(target=self._serve, name=f"{name}-{i}", daemon=True) for i in range(count)]
 
@@ -40,7 +40,7 @@ class WarmThreads:
             self.submit(None)
         return [thread for thread in self._threads if thread.ident]
 
-    def submit(self, work: Work) -> None:
+    def submit(self, work: ThreadWork) -> None:
         """Have a thread do some work."""
         with self._lock:
             if self._idle:
@@ -53,7 +53,7 @@ class WarmThreads:
             self._prepare()
         except Exception:
             _log.exception("a thread runs with the settings of the process")
-        handed = SimpleQueue[Work]()
+        handed = SimpleQueue[ThreadWork]()
         while True:
             with self._lock:
                 if self._due:
