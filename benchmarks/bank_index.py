@@ -1,9 +1,8 @@
 """NNN by a Faiss index over the bank: `python -m benchmarks.bank_index [--bank 10000 100000] [--folder F]`.
 
 Table A5 of its paper, from builds: for each `bank_index`, processor time of the offsets beside that of `flat`, the
-share of the nearest bank queries that it finds, and R@1. Queries and targets are made up, of low rank with hubs; or
-jittered, from a folder of `queries.npy`, `targets.npy` and `gt.npy`. Graphs of a large bank take longest, and are left
-out.
+share of the nearest bank queries that it finds, and R@1. Vectors are made up, of low rank with hubs, or jittered, from
+a folder.
 """
 
 import argparse
