@@ -114,9 +114,9 @@ class Connection(asyncio.Protocol):
             self._loop.call_later(_PAUSE_SECONDS, self._go_on)
 
     def shutdown(self) -> None:
-        """End when what is answered now is answered: the server stops."""
-        if self._running:
-            self._running.keep_alive = False
+        """End when all that has come is answered: the server stops."""
+        if self._running and self._coming:
+            self._coming.keep_alive = False
         else:
             self.transport.close()
 
@@ -197,9 +197,9 @@ class Connection(asyncio.Protocol):
                 raise malformed("method: CONNECT is for proxies")
             return
         version = parser.get_http_version()
-        heads = heads_of(self._headers)
         if problem := problem_of(version, self._url, self._headers, self.settings):
             raise problem
+        heads = heads_of(self._headers)
         parts = parse_url(self._url)
         method = parser.get_method().decode("ascii")
         lasts = parser.should_keep_alive() and version != "1.0"

@@ -31,8 +31,8 @@ _HEADERS = [
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cache-control", b"no-store"),
 ]
-_NAMES = frozenset(dict(_HEADERS))
 """An answer is not a page: a browser runs nothing in it, loads nothing for it, and does not keep it."""
+_NAMES = frozenset(dict(_HEADERS))
 # pages say themselves what they load, and may be kept
 _NOT_OF_PAGES = (b"content-security-policy", b"cache-control")
 _PAGES = (DOCS, CONSOLE)
