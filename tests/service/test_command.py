@@ -198,4 +198,3 @@ def test_start_with_a_server_that_would_not_answer_is_refused(tmp_path, monkeypa
 
 def test_what_is_installed_here_is_what_is_needed():
     assert needs.unmet() is None
-    assert needs.unmet("a-package-that-nobody-has") is None
