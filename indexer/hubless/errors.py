@@ -17,11 +17,14 @@ from urllib.parse import unquote, urlsplit
 def how_to_install(extra: str, package: str = "hubless") -> str:
     """Return the line that installs an extra of a package of ours, from a clone if the package came from one."""
     with suppress(PackageNotFoundError):
-        came = json.loads(distribution(package).read_text("direct_url.json") or "{}")
+        there = distribution(package)
+        came = json.loads(there.read_text("direct_url.json") or "{}")
         if "dir_info" in came:
             folder = Path(unquote(urlsplit(came["url"]).path))
-            # a ring in the clone, at any of its two depths, is on no index
-            rings = [ring.parent for depth in ("", "*/") for ring in folder.glob(f"{depth}{extra}/pyproject.toml")]
+            # the rings of a clone are on no index
+            names = re.findall(rf"hubless-(\w+).* extra == '{extra}'", "\n".join(there.requires or ()))
+            paths = (f"{depth}{name}/pyproject.toml" for depth in ("", "*/") for name in names)
+            rings = [ring.parent for path in paths for ring in folder.glob(path)]
             way = "-e " if came["dir_info"].get("editable") else ""
             return " ".join(["pip install", *(way + shlex.quote(str(each)) for each in (f"{folder}[{extra}]", *rings))])
     return f"pip install '{package}[{extra}]'"

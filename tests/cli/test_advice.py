@@ -11,8 +11,10 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from support import small
 from support.files import write_npy
 from support.size import RINGS, ROOT, code, tracked
 
+from hubless import errors
 from hubless.cli import application
 from hubless.errors import how_to_install
 
@@ -133,17 +136,23 @@ def test_options_that_the_library_names_are_those_of_a_command_beside_them():
                 assert option in [each for one in application._command(command).params for each in one.opts]
 
 
-EXTRAS = [
-    (project["name"], *extra) for project in PROJECTS for extra in project.get("optional-dependencies", {}).items()
-]
-
-
 @pytest.mark.parametrize(
-    ("package", "extra"),
-    [(package, extra) for package, extra, (first, *_) in EXTRAS if not re.match(r"hubless-\w+>|hubless\[serve", first)],
+    ("came", "way"),
+    [
+        (None, None),
+        ({"url": "file:///dist/hubless-1.0-py3-none-any.whl", "archive_info": {}}, None),
+        ({"url": ROOT.as_uri(), "dir_info": {}}, ""),
+        ({"url": ROOT.as_uri(), "dir_info": {"editable": True}}, "-e "),
+    ],
 )
-def test_extra_is_installed_by_what_it_asks_for_also_through_a_ring(package, extra):
-    assert re.fullmatch(r"pip install( '(?!hubless)[^']+')+", how_to_install(extra, package))
+def test_extra_is_installed_from_where_the_package_came_with_a_ring_of_its_name(monkeypatch, came, way):
+    read = {"direct_url.json": came and json.dumps(came)}.get
+    told = SimpleNamespace(read_text=read, requires=metadata.requires("hubless"))
+    monkeypatch.setattr(errors, "distribution", lambda _: told)
+    for extra, *ring in (["otel"], ["onnx", "encoders"], ["milvus", "engines/milvus"]):
+        places = [f"'{ROOT}[{extra}]'", *(f"{ROOT}/{each}" for each in ring)]
+        said = f"'hubless[{extra}]'" if way is None else " ".join(way + each for each in places)
+        assert how_to_install(extra) == f"pip install {said}"
 
 
 def test_extra_of_a_package_that_is_not_installed_is_named_itself():
