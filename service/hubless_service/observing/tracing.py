@@ -21,7 +21,6 @@ class Tracing:
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
         self._tracer = provider.get_tracer("hubless")
-        self._propagator = TraceContextTextMapPropagator()
 
     def export(
         self, headers: Iterable[tuple[bytes, bytes]], method: str, route: str, status: int, trace: Trace
@@ -39,7 +38,7 @@ class Tracing:
             attributes["error.type"] = trace.code
         span = self._tracer.start_span(
             f"{method} {route}",
-            self._propagator.extract(
+            TraceContextTextMapPropagator().extract(
                 {name.decode(): value.decode("latin-1") for name, value in headers if name in _PARENT}
             ),
             SpanKind.SERVER,

@@ -20,7 +20,6 @@ class Signals:
         for descriptor in (self.reader, self._writer):
             os.set_blocking(descriptor, False)
         self._come: list[int] = []
-        self._once = False
         self.watched = False
         """Whether an event loop heeds them."""
 
