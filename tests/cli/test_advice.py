@@ -11,7 +11,6 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from importlib import metadata
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -136,24 +135,9 @@ def test_options_that_the_library_names_are_those_of_a_command_beside_them():
                 assert option in [each for one in application._command(command).params for each in one.opts]
 
 
-@pytest.mark.parametrize(
-    ("came", "way"),
-    [
-        (None, None),
-        ({"url": "file:///dist/hubless-1.0-py3-none-any.whl", "archive_info": {}}, None),
-        ({"url": ROOT.as_uri(), "dir_info": {}}, ""),
-        ({"url": ROOT.as_uri(), "dir_info": {"editable": True}}, "-e "),
-    ],
-)
-def test_extra_is_installed_from_where_the_package_came_with_a_ring_of_its_name(monkeypatch, came, way):
-    read = {"direct_url.json": came and json.dumps(came)}.get
-    told = SimpleNamespace(read_text=read, requires=metadata.requires("hubless"))
-    monkeypatch.setattr(errors, "distribution", lambda _: told)
-    for extra, *ring in (["otel"], ["onnx", "encoders"], ["milvus", "engines/milvus"]):
-        places = [f"'{ROOT}[{extra}]'", *(f"{ROOT}/{each}" for each in ring)]
-        said = f"'hubless[{extra}]'" if way is None else " ".join(way + each for each in places)
-        assert how_to_install(extra) == f"pip install {said}"
-
-
-def test_extra_of_a_package_that_is_not_installed_is_named_itself():
+def test_extra_is_installed_from_the_clone_that_the_package_came_from_with_its_ring_and_else_by_name(monkeypatch):
+    assert how_to_install("onnx") == f"pip install -e '{ROOT}[onnx]' -e {ROOT}/encoders"
+    assert how_to_install("ray").endswith(f" -e {ROOT}/engines/ray")
     assert how_to_install("gpu", "hubless-gpu") == "pip install 'hubless-gpu[gpu]'"
+    monkeypatch.setattr(errors, "distribution", lambda _: SimpleNamespace(read_text=lambda _: None))
+    assert how_to_install("onnx") == "pip install 'hubless[onnx]'"

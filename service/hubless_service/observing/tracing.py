@@ -65,7 +65,10 @@ def from_environment(version: str) -> Tracing:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    name = os.environ.get("OTEL_SERVICE_NAME", "hubless")
-    provider = TracerProvider(resource=Resource.create({"service.name": name, "service.version": version}))
+    provider = TracerProvider(
+        resource=Resource.create(
+            {"service.name": os.environ.get("OTEL_SERVICE_NAME", "hubless"), "service.version": version}
+        )
+    )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return Tracing(provider)

@@ -15,6 +15,8 @@ ENDING = (signal.SIGTERM, signal.SIGINT)
 class Signals:
     """Notes SIGTERM and SIGINT, and makes the descriptor `reader` readable until `heed` is called."""
 
+    _once = False
+
     def __init__(self) -> None:
         self.reader, self._writer = os.pipe()
         for descriptor in (self.reader, self._writer):
