@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.score_logs import hubby_log
+from support.score_logs import hubby_log, write_log
 from typer.testing import CliRunner
 
 import hubless
@@ -13,13 +13,9 @@ from hubless.cli.application import app
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
-    ids, scores, right = hubby_log(hits=15)
-    lines = [
-        {"ids": some.tolist(), "scores": values.tolist(), "relevant": int(item)}
-        for some, values, item in zip(ids, scores, right, strict=True)
-    ]
     path = tmp_path_factory.mktemp("logs") / "answers.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in [*lines, *lines[:20]]))
+    asked = [*range(400), *range(20)]
+    write_log(path, *(each[asked] for each in hubby_log(hits=15)))
     return path
 
 

@@ -1,5 +1,7 @@
 """Logs of a search with hubs."""
 
+import json
+
 import numpy as np
 
 HITS = 20
@@ -19,3 +21,9 @@ def hubby_log(queries=400, items=300, hubs=6, seed=0, hits=HITS):
 
 def as_lists(ids, scores):
     return [{"ids": some.tolist(), "scores": values.tolist()} for some, values in zip(ids, scores, strict=True)]
+
+
+def write_log(path, ids, scores, right):
+    """Write labelled lists as lines of JSON."""
+    labelled = [each | {"relevant": int(item)} for each, item in zip(as_lists(ids, scores), right, strict=True)]
+    path.write_text("\n".join(map(json.dumps, labelled)))

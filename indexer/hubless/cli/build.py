@@ -20,7 +20,7 @@ from hubless.cli.options import (
     parameters_of,
     read_settings,
 )
-from hubless.cli.printing import beside_chance, empty_table, facts, print_json, print_table, warn
+from hubless.cli.printing import VERBOSE, beside_chance, empty_table, facts, print_json, print_table, warn
 from hubless.corrections import CORRECTIONS, correction as make_correction, is_given
 from hubless.errors import InputError
 from hubless.knn import INDEXES
@@ -217,10 +217,7 @@ def _clicked(clicks: ClicksRecord | None) -> str:
 
 
 def _fitted(manifest: hubless.Manifest) -> str:
-    found = manifest.correction.details
-    details = _pairs(found)
-    if {"chosen", "temperature", "shrinkage"} <= found.keys():  # --json has the rest, and why
-        details = f"{found['chosen']} at {found['temperature']:.3g}, shrunk to {100 * found['shrinkage']:.0f} %"
+    details = _pairs(manifest.correction.details) if VERBOSE.get() else ""
     if manifest.bank is None or manifest.measured is None or manifest.measured.fitted_queries is None:
         return details
     return "; ".join(part for part in (f"on all {manifest.bank.queries:,} bank queries", details) if part)

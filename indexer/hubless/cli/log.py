@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hubless.cli.options import JsonOption
-from hubless.cli.printing import empty_table, facts, print_item, print_json, print_table
+from hubless.cli.printing import VERBOSE, empty_table, facts, print_item, print_json, print_table
 from hubless.diagnosing.log_diagnosis import LogDiagnosis, diagnose_log
 from hubless.scores.log_file import read_log
 from hubless.scores.reading import read_lists
@@ -58,8 +58,9 @@ def log_command(
         fitted = ScoreCorrection.of(lists, distance=distance)
         fitted.save(output)
         said |= {"output": str(output), "items": len(fitted.ids), "details": fitted.details}
-        if not json_:
+        if VERBOSE.get():
             print_table(facts({name.replace("_", " "): f"{value:.4g}" for name, value in fitted.details.items()}))
+        if not json_:
             typer.echo(f"wrote {output}: offsets of {len(fitted.ids):,} items")
     if json_:
         print_json(said)
@@ -68,7 +69,7 @@ def log_command(
 def _print_diagnosis(found: LogDiagnosis) -> None:
     for sentence in found.verdict:
         print_item(f"{sentence}.")
-    table = empty_table("id", "raw", "corrected", title="Lists that have it among their first ten")
+    table = empty_table("id", "in the first ten of", "corrected")
     for item in found.most:
         table.add_row(str(item.id), f"{item.raw:,}", f"{item.corrected:,}")
     print_table(table)
