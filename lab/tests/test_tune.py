@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.labelled import pairs, tune
 
-from hubless.builder.recipe import read_correction
+from hubless.builder.written_corrections import read_correction
 from hubless.errors import InputError
 from hubless_lab.experiments.methods import Method, grid_methods
 from hubless_lab.experiments.trials import Pairs, strict_trial
