@@ -23,7 +23,9 @@ def as_lists(ids, scores):
     return [{"ids": some.tolist(), "scores": values.tolist()} for some, values in zip(ids, scores, strict=True)]
 
 
-def write_log(path, ids, scores, right):
-    """Write labelled lists as lines of JSON."""
-    labelled = [each | {"relevant": int(item)} for each, item in zip(as_lists(ids, scores), right, strict=True)]
-    path.write_text("\n".join(map(json.dumps, labelled)))
+def write_log(path, ids, scores, right=()):
+    """Write lists as lines of JSON, with labels if there are any."""
+    lists = as_lists(ids, scores)
+    for each, item in zip(lists, right, strict=False):
+        each["relevant"] = int(item)
+    path.write_text("\n".join(map(json.dumps, lists)))

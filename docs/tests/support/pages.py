@@ -59,6 +59,10 @@ def slug(heading):
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_).strip().lower())
 
 
+def without_numbers(text):
+    return re.sub(r"[-+]?[\d,.]+", "#", text)
+
+
 @dataclass(frozen=True)
 class Block:
     """A block of code of a page."""

@@ -47,6 +47,12 @@ def facts(rows: Mapping[str, str], title: str | None = None) -> Table:
     return table
 
 
+def pairs(values: Mapping[str, Any]) -> str:
+    """Return names and values on one line."""
+    shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in values.items()}
+    return ", ".join(f"{key} {value}" for key, value in shown.items())
+
+
 def beside_chance(measured: Measured, figure: Callable[[Hubness], str]) -> str:
     """Return a figure of the raw and the corrected answers, and the one that finds at random would give."""
     raw, corrected, chance = map(figure, (measured.hubness_raw, measured.hubness_corrected, measured.hubness_chance))
