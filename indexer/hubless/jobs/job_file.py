@@ -12,6 +12,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SkipValidation,
     ValidationError,
     field_validator,
     model_validator,
@@ -80,9 +81,9 @@ class IndexChoice(_Section):
 
     type: str = "auto"
     recall: float = RECALL
-    memory: Any = None
+    memory: SkipValidation[int | str | None] = None
     """Bytes, or a text such as 4GB."""
-    latency: Any = None
+    latency: SkipValidation[float | str | None] = None
     """Milliseconds of a query on one thread, or a text such as 2ms."""
     engine: str = "faiss"
     """Holds the vectors: faiss, or an installed engine."""
@@ -226,10 +227,7 @@ class ReindexJob(_Section):
     """Folder of the collections."""
     collection: str
     metric: Metric = "cosine"
-    targets: Annotated[
-        list[TargetFiles],
-        BeforeValidator(_sources),
-    ] = Field(min_length=1)
+    targets: Annotated[list[TargetFiles], BeforeValidator(_sources)] = Field(min_length=1)
     payload_schema: dict[str, str] = {}
     """Types of payload columns."""
     query_bank: _Files = Field(min_length=1)
@@ -255,7 +253,7 @@ class ReindexJob(_Section):
     gates: Gates = Gates()
     retention: Retention = Retention()
     executor: ExecutorChoice = ExecutorChoice()
-    dims: Any = None
+    dims: SkipValidation[int | Literal["auto"] | None] = None
     """Reduce vectors to so many dimensions; auto chooses."""
     keep_full: bool = False
     """Only the index has `dims` dimensions; whole vectors rank."""
