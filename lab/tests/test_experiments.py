@@ -347,7 +347,7 @@ def test_nnn_by_an_index_takes_part_with_its_time_of_the_fit():
     exact, *others = found.rows[1:]
     for row in others:
         assert row.quality["recall_at_1"] == pytest.approx(exact.quality["recall_at_1"], abs=0.02)
-        assert row.details["offset_error"] <= 2
+        assert row.details["offset_error"] <= 2.5
     assert all(row.seconds > 0 for row in found.rows[1:])
     assert comparison_table(found, ["seconds", "recall_at_1"]).headings[1] == "fit s"
 
