@@ -51,9 +51,9 @@ class GateResult:
         return f"{self.gate}: {self.value:.4g} is {beyond} the bound, {self.bound:g}{why}"
 
 
-def _found(parts: Parts, queries: F32, k: int) -> list[list[Any]]:
-    """Return the ids of the first k targets of each query (m, d)."""
-    return [parts.ids.ids(rows) for rows in _rows(parts, queries, k)]
+def _found(parts: Parts, queries: F32) -> list[list[Any]]:
+    """Return the ids of the first ten targets of each query (m, d)."""
+    return [parts.ids.ids(rows) for rows in _rows(parts, queries, _TOP)]
 
 
 def _rows(parts: Parts, queries: F32, k: int) -> I64:
@@ -78,7 +78,7 @@ def measure_gates(plan: JobPlan, now: Parts, before: Parts | None) -> list[GateR
         values["canaries.max_changed"] = (None, NO_VERSION)
         if earlier is not None:
             queries: F32 = earlier.canary()["queries"]
-            pairs = zip(_found(earlier, queries, _TOP), _found(now, queries, _TOP), strict=True)
+            pairs = zip(_found(earlier, queries), _found(now, queries), strict=True)
             changed = [1 - len({*old} & {*new}) / len(old) for old, new in pairs]
             values["canaries.max_changed"] = (float(np.mean(changed)), "")
     if (gate := job.gates.r_at_1) is not None:
