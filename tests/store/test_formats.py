@@ -27,16 +27,15 @@ def made(number, folder):
 
 
 def targets_of(catalog):
-    """What each collection has, in the order of ids."""
+    """The ids of each collection, whether each has a vector, that, and payload, in the order of their texts."""
     found = {}
     for name in catalog.collections():
         parts = open_written(catalog, name).current.parts
-        ids = parts.ids.array.to_pylist()
-        rows = np.array(sorted(range(len(ids)), key=lambda row, ids=ids: str(ids[row])))
-        vectors = parts.targets.vectors(rows).tolist()
-        payload = parts.payload_table and parts.payload_table.take(rows).to_pylist()
-        there = parts.targets.have_vectors(rows).tolist()
-        found[name] = {"ids": [ids[row] for row in rows], "there": there, "vectors": vectors, "payload": payload}
+        rows = np.arange(len(parts.targets))
+        vectors = parts.targets.have_vectors(rows), parts.targets.vectors(rows)
+        payload = [None] * len(rows) if parts.payload is None else parts.payload_table.to_pylist()
+        each = zip(parts.ids.array.to_pylist(), *(column.tolist() for column in vectors), payload, strict=True)
+        found[name] = sorted(map(list, each), key=str)
     return found
 
 
@@ -79,6 +78,8 @@ def test_format_6_is_served_written_to_merged_and_fitted_anew(tmp_path):
         for name in NAMES:
             assert step(catalog.path, name, *given).format_version == FORMAT_VERSION
     assert targets_of(catalog) == before
+    columns = hubless.open(catalog.path, "numbers").parts.targets.columns(np.arange(7))
+    close(columns.by_role["target_prior"].values, np.arange(1.0, 8.0), rtol=1e-3)  # as offsets tell it
     after = hubless.open(catalog.path, "photos").cut
     assert (after.curve, after.cuts) == (cut.curve, cut.cuts)
     assert after.presence != cut.presence  # it was one of z alone

@@ -565,7 +565,7 @@ def read_manifest(folder: Path) -> Manifest:
     if not OLDEST_FORMAT <= version <= FORMAT_VERSION:
         maker = _MAKER.search(text)
         made = f"made in format {version}{f' by hubless {maker[1]}' if maker else ''}"
-        way = "upgrade hubless" if version > FORMAT_VERSION else "hubless export takes out what it has"
+        way = "upgrade hubless" if version > FORMAT_VERSION else "build it again"
         raise UnsupportedBundle(path, f"{made}; this version reads {OLDEST_FORMAT} to {FORMAT_VERSION}: {way}")
     content.pop(_HASH, None)
     if not _is_sealed(text):
