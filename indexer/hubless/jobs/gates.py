@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.errors import BundleDamaged
 from hubless.jobs.job_file import FirstRightGate, ReindexJob
 from hubless.jobs.job_targets import kept_rows
 from hubless.jobs.lost_values import emptied
@@ -20,7 +19,6 @@ from hubless.measures.labelled_pairs import LabelledPairs
 from hubless.measures.labels import KnownItems, known_queries, open_labels, right_rows
 from hubless.search.parts import Parts
 from hubless.search.ranker import Question
-from hubless.search.soundness import version_problem
 from hubless.store.bundle import Hubness
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.files import as_items
@@ -105,12 +103,6 @@ def gates_of_files(plan: JobPlan, before: Parts | None) -> list[GateResult]:
         if share:
             values["columns.max_emptied"] = (share, f"{note}; {_allowing('columns', 'max_emptied', share)}")
     return list(_compared(plan.job, values))
-
-
-def check_sound(parts: Parts, folder: Path) -> None:
-    """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
-    if (problem := version_problem(parts)) is not None:
-        raise BundleDamaged(folder, f"nothing is published: {problem}")
 
 
 def _compared(job: ReindexJob, values: dict[str, Value]) -> Iterator[GateResult]:

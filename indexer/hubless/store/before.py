@@ -36,9 +36,10 @@ def cut_state(state: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
     if "labels" in state:
         return state
     cuts = np.where(state["cuts"] > 1, np.nan, state["cuts"])
-    units = {"of_z": np.full(2, 0.5), "of_similarity": np.full(2, _FAR), "near": np.zeros(2)}
     return {
-        **units,
+        "of_z": np.full(2, 0.5),
+        "of_similarity": np.full(2, _FAR),
+        "near": np.zeros(2),
         **state,
         "curves": np.stack([state["confidence"], state["presence"]]),
         "labels": np.array([*(state[name] for name in ("pairs", "strength", "sure")), 0.0]),
