@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import typer
-from support import size
 from support.hubs import pairs
 
 from hubless.cli import application
@@ -17,7 +16,18 @@ COUNT = 300
 
 def commands():
     """Name -> command, those of the library and those that its entry points add."""
-    return {" ".join(words): command for words, command in size.commands(typer.main.get_command(application.app))}
+    return dict(_flat(typer.main.get_command(application.app)))
+
+
+def _flat(group, above=""):
+    """Commands of groups by the names of both: `bank show`."""
+    context = typer.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if hasattr(command, "list_commands"):
+            yield from _flat(command, f"{name} ")
+        else:
+            yield f"{above}{name}", command
 
 
 COMMANDS = list(commands())
