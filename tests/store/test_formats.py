@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from support import small
 from support.serving import serving_catalog
 
 import hubless
@@ -71,6 +72,13 @@ def test_format_6_answers_as_then_and_is_restored_served_written_to_merged_and_f
     assert (after.curve, after.accuracies) == (cut.curve, [0.5, 0.6, 0.7, 0.8, 0.85, 0.9])
     assert after.presence != cut.presence  # it was one of z alone
     assert verify_catalog(restored).problems == []
+
+
+def test_format_5_is_read_without_its_model_of_confidence(tmp_path):
+    catalog, expected = made(6, tmp_path)
+    small.write_sealed(catalog.folder("photos"), small.read_plain(catalog.folder("photos")) | {"format_version": 5})
+    assert hubless.open(catalog, "photos").cut is None
+    assert targets_of(catalog, "photos") == expected["photos"]["targets"]
 
 
 def test_format_4_is_named_with_the_version_that_made_it(tmp_path):
