@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from hubless.cli.printing import VERBOSE
 from hubless.errors import TAKEN, HublessError, not_installed, one_line
 
 ADDED = "hubless.commands"
@@ -138,8 +139,10 @@ def options(
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print what a fit has chosen, too.")] = False,
 ) -> None:
     """Vector search without hubs."""
+    VERBOSE.set(verbose)
 
 
 @cache
