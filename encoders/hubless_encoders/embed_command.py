@@ -11,7 +11,7 @@ from hubless.cli.options import JsonOption, SetOption, check_choice, parameters_
 from hubless.cli.printing import print_json
 from hubless.progress import bars_or_lines
 from hubless_encoders.embedding.embed import embed
-from hubless_encoders.embedding.embed_sources import KINDS
+from hubless_encoders.embedding.embed_sources import ITEM_KINDS
 
 
 def embed_command(
@@ -20,7 +20,9 @@ def embed_command(
     ],
     encoder: Annotated[Path, typer.Option(metavar="PATH", help="Makes vectors: a folder, or a .json or .toml file.")],
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="What is filled; later runs go on there.")],
-    kind: Annotated[str | None, typer.Option(metavar="KIND", help=f"What the source has: {', '.join(KINDS)}.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help=f"What the source has: {', '.join(ITEM_KINDS)}.")
+    ] = None,
     column: Annotated[str | None, typer.Option(metavar="NAME", help="The column of a table that is embedded.")] = None,
     set_: SetOption = None,
     json_: JsonOption = False,
@@ -36,7 +38,7 @@ def embed_command(
       hubless embed photos --encoder clip.toml --output embedded
     """
     if kind is not None:
-        check_choice(kind, KINDS, "--kind")
+        check_choice(kind, ITEM_KINDS, "--kind")
     known = parameters_of(embed, ("source", "encoder", "output", "kind", "column"))
     settings = read_settings(set_, known)
     made = embed(source, encoder, output, kind=kind, column=column, progress=bars_or_lines(), **settings)

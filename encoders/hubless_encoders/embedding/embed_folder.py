@@ -13,21 +13,21 @@ import pyarrow.parquet as pq
 from hubless.errors import InputError, storage_errors
 from hubless.store.durable import locked, replace_text, replaced
 
-MOST_GONE = 0.2
+MAY_BE_GONE = 0.2
 """The share of what was embedded that a source may lose. With more it is another one, or a disk is not mounted."""
 TARGETS, BANK, THUMBNAILS = "targets", "bank", "thumbnails"
 SKIPPED_FILE, RUN_FILE = "skipped.jsonl", "embedded.json"
 _LOCK, _STAMPS = ".lock", b"stamps"
-Rows: TypeAlias = list[dict[str, Any]]
+_Rows: TypeAlias = list[dict[str, Any]]
 
 
 @dataclass
 class EmbeddedPart:
     """Results of a part: rows of payload and of texts of the bank, each with its vector, and what was skipped."""
 
-    rows: Rows = field(default_factory=list)
-    texts: Rows = field(default_factory=list)
-    skipped: Rows = field(default_factory=list)
+    rows: _Rows = field(default_factory=list)
+    texts: _Rows = field(default_factory=list)
+    skipped: _Rows = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -71,7 +71,7 @@ class EmbedFolder:
         for shard in shards.values():
             said = json.loads((shard.schema.metadata or {}).get(_STAMPS, "[]"))
             self.known |= zip(shard["id"].to_pylist(), said, strict=False)
-        if (gone := len(self.known.keys() - stamps.keys())) > MOST_GONE * len(self.known):
+        if (gone := len(self.known.keys() - stamps.keys())) > MAY_BE_GONE * len(self.known):
             expected = f"the one that {self.folder} was filled from; take a new folder for another one"
             raise InputError("source", expected, f"one without {gone:,} of its {len(self.known):,} items")
         run = self.folder / RUN_FILE
@@ -93,7 +93,7 @@ class EmbedFolder:
             table = pa.Table.from_pylist(rows, self.schemas[kind])
             self._replace(self.folder / kind / f"{self.number:05}.parquet", table)
 
-    def finish(self, skipped: Rows) -> dict[str, int]:
+    def finish(self, skipped: _Rows) -> dict[str, int]:
         """List what was skipped. Return the numbers of targets, of texts of the bank, and of what was skipped."""
         lines = list(dict.fromkeys(json.dumps(each, ensure_ascii=False) + "\n" for each in skipped))
         replace_text(self.folder / SKIPPED_FILE, "".join(lines).encode("utf-8", "replace").decode())

@@ -15,7 +15,7 @@ from hubless.vectors.payload import open_payload, parted_ids
 from hubless.vectors.readers.pictures import PICTURE_FORMATS
 from hubless.vectors.readers.plain_files import A_LINK
 
-KINDS = PICTURES, FILES, TEXTS = "pictures", "files", "texts"
+ITEM_KINDS = PICTURES, FILES, TEXTS = "pictures", "files", "texts"
 PICTURE_ENDINGS = tuple(ending for each in PICTURE_FORMATS.values() for ending in each.endings)
 BESIDE_PICTURES = (".txt", ".json", ".jsonl", ".csv", ".xmp")
 """Endings of what often stands beside pictures and is none: it is not listed as skipped."""
@@ -55,8 +55,8 @@ def open_embed_source(source: Path, kind: str | None = None, column: str | None 
 
     Raises `InputError` for a kind that there is not, and if nothing is there; `StorageError` for what is missing.
     """
-    if kind not in (None, *KINDS):
-        raise InputError("kind", f"one of {', '.join(KINDS)}", kind)
+    if kind not in (None, *ITEM_KINDS):
+        raise InputError("kind", f"one of {', '.join(ITEM_KINDS)}", kind)
     if not source.exists():
         raise StorageError(source, "source: there is no such file or folder")
     if source.is_dir():
