@@ -22,7 +22,7 @@ from prometheus_client.registry import Collector
 
 from hubless_service.access.authentication import FAILURES
 from hubless_service.http.trace import STAGES, Trace
-from hubless_service.processes.shared import Shared, alone
+from hubless_service.processes.shared import Shared
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # seconds: from a cached search of a small collection to a very large batch
@@ -51,9 +51,8 @@ class _Processes(Collector):
 class Metrics:
     """The metrics of one app, in a registry of its own, so that two apps in a process do not mix."""
 
-    def __init__(self, shared: Shared | None = None) -> None:
+    def __init__(self, shared: Shared) -> None:
         """Make all metrics. Those of several workers count in files in the folder that is `shared`."""
-        shared = shared or alone()
         self._registry = self._of_all = CollectorRegistry()
         self.live = CollectorRegistry()  # values that are read when asked for, in this process
         if shared.counts:

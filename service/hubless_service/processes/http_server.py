@@ -8,21 +8,22 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from math import ceil
 
 import uvicorn
 from fastapi import FastAPI
 
-from hubless.kernels.quota import most_descriptors
 from hubless_service.http.connection import protocol_of
 from hubless_service.processes.signals import Signals
 from hubless_service.settings import Settings, split
 
 _log = logging.getLogger("hubless")
 
-_LISTENERS, _SHARE_OF_LISTENERS = 64, 64
-"""Copies of a socket that a worker listens to: so many, or one of so many descriptors if there are few."""
+_TURN_SECONDS = 0.001
+"""Time that workers with fewer connections have to take the next one."""
+_MORE = 8  # a worker may have one more connection than another for each so many
 _SWITCH_SECONDS = 0.0001  # that a thread may keep the others from Python; 5 ms by default, longer than many a search
 # Collections of garbage, by generation. A full one stops all threads for as long as it takes to look at every object:
 # 100 ms while a large answer is made. Nearly all garbage is found when it is young.
@@ -39,12 +40,14 @@ class HttpServer(uvicorn.Server):
         settings: Settings = app.state.hubless.settings
         self._drain_seconds = settings.drain_seconds
         self._engine = app.state.hubless.engine
+        self._shared = self._engine.shared
+        self._protocol = protocol_of(settings)
         self._signals = signals
         self._on_stopped = on_stopped
         config = uvicorn.Config(
             app,
             loop="uvloop",
-            http=protocol_of(settings),
+            http=self._protocol,
             timeout_graceful_shutdown=ceil(settings.grace_seconds - settings.drain_seconds),
             log_config=None,  # ours, or none
             access_log=False,  # the middleware's line says more
@@ -70,14 +73,48 @@ class HttpServer(uvicorn.Server):
             loop.remove_reader(reader)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen to each socket several times: of each, uvloop takes one connection in a round of its loop."""
-        for each in sockets or ():
-            each.setblocking(False)  # a copy of one that blocks would have all workers block
-        copies = min(_LISTENERS, most_descriptors() // _SHARE_OF_LISTENERS)
-        await super().startup([each.dup() for each in sockets or () for _ in range(copies)])
+        """Take connections by ourselves, as uvloop's first worker to wake takes all that come together."""
+        await super().startup([])
+        self._taking = asyncio.gather(*map(self._take, sockets or ()))
+
+    async def _take(self, listener: socket.socket) -> None:
+        """Take connections, each time after the workers that have fewer."""
+        loop, comes = asyncio.get_running_loop(), asyncio.Event()
+        connect = partial(loop.connect_accepted_socket, partial(self._protocol, self.config, self.server_state))
+        listener.setblocking(False)
+        try:
+            while True:
+                loop.add_reader(listener, comes.set)
+                await comes.wait()
+                loop.remove_reader(listener)
+                comes.clear()
+                taken = list[socket.socket]()
+                with suppress(OSError):  # others have taken the rest
+                    while not self._is_ahead(len(taken)):
+                        taken.append(listener.accept()[0])
+                if not taken:
+                    await asyncio.sleep(_TURN_SECONDS)
+                    with suppress(OSError):
+                        taken.append(listener.accept()[0])
+                await asyncio.gather(*map(connect, taken), return_exceptions=True)
+        finally:
+            loop.remove_reader(listener)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Count connections, as some have ended."""
+        self._is_ahead(0)
+        return await super().on_tick(counter)
+
+    def _is_ahead(self, taken: int) -> bool:
+        """Return if another worker has fewer connections; so many of ours are not counted yet."""
+        connections = self._shared.connections
+        connections[self._shared.slot] = ours = 1 + len(self.server_state.connections) + taken
+        return bool(ours - ours // _MORE > min(filter(None, connections)))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop in order, and say so."""
+        self._taking.cancel()
+        await asyncio.wait([self._taking])
         await super().shutdown(sockets)
         self._on_stopped()
 

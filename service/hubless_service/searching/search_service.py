@@ -27,6 +27,7 @@ from hubless_service.observing.live import LiveVersion
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.sampling import ListSampler, QuerySampler, SamplerThread
 from hubless_service.observing.traffic import is_traffic
+from hubless_service.processes.shared import Shared, alone
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.encoding import Encoded, Encoding
@@ -47,9 +48,10 @@ _REMOTE_THREADS = 16
 class SearchService:
     """The shelf of collections, the thread that fills it, and the threads that encode, search and count."""
 
-    def __init__(self, source: CatalogSource, settings: Settings, metrics: Metrics | None = None) -> None:
+    def __init__(self, source: CatalogSource, settings: Settings, shared: Shared | None = None) -> None:
         """Make all parts. No thread begins before `start`."""
-        self.metrics = metrics = metrics or Metrics()
+        self.shared = shared = shared or alone()
+        self.metrics = metrics = Metrics(shared)
         self.shelf = Shelf()
         self.draining = False
         self.catalog = source
@@ -62,7 +64,7 @@ class SearchService:
         limits = settings.max_waiting, settings.max_together, self._prepare
         # what takes a millisecond is left to threads only if no other worker has a processor for it
         inline = HOP if settings.workers <= 1 else SHORT
-        self._queue = self._remote = WorkQueue(settings.search_threads, *limits, inline, *counted)
+        self._queue = self._remote = WorkQueue(settings.search_threads, *limits, inline, *counted, shared)
         self.check_room = self._queue.check_room
         if engine_names():  # other threads, as these wait for the network, and in vain if their engine is dead
             self._remote = WorkQueue(_REMOTE_THREADS, *limits, 0.0, *counted)

@@ -20,6 +20,7 @@ from typing import Any
 from hubless.deadline import within
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
+from hubless_service.processes.shared import Shared, alone
 from hubless_service.searching.warm_threads import WarmThreads
 
 _log = logging.getLogger("hubless.queue")
@@ -32,12 +33,13 @@ HOP = 0.0002
 SHORT = 0.001
 """Seconds that the event loop may be kept from other work; longer searches of one key are shared among the threads."""
 MOST_KEYS = 1024
+_REST = 64  # queries whose time a worker waits before it takes the processor of one that has begun no search
 _NEW = 0.1  # weight of the last call in the seconds of a key, so that one that was held up changes little
 # shares of the time that a request has: for the search itself, and for waiting; the rest is for the way
 _SEARCHING, _WAITING = 0.5, 0.3
 
 
-@dataclass(eq=False, slots=True, kw_only=True)
+@dataclass(eq=False, slots=True)
 class WorkItem:
     """The work of one request."""
 
@@ -66,12 +68,14 @@ class WorkQueue:
         inline_seconds: float = HOP,
         failed: Callable[[], object] = lambda: None,
         searched: Callable[[int], object] = lambda queries: None,
+        shared: Shared | None = None,
     ) -> None:
         """At most `most` queries wait, `batch` are answered by one call, and `prepare` is called in each thread.
 
         `failed` hears of what a thread survives, and `searched` of the queries that a call has answered.
 
-        What takes less than `inline_seconds` may be answered in the event loop.
+        What takes less than `inline_seconds` may be answered in the event loop. In `shared`, workers see which others
+        search, and leave them a part of the processors.
         """
         self.threads = threads
         self._failed, self._searched = failed, searched
@@ -80,9 +84,10 @@ class WorkQueue:
         self.waiting = 0  # queries
         self._most = most
         self._groups: dict[Hashable, deque[WorkItem]] = {}  # those that wait, by their keys
-        self._running: set[Hashable] = set()  # keys of searches that take all processors now
+        self._running = list[Hashable]()  # keys of searches in threads now
         self._seconds: dict[int, float] = {}  # a query, by the hash of the key, as keys hold collections
         self._idle = threads
+        self._shared = shared or alone()
         self._turn_comes = self._closed = False
         self._threads = WarmThreads(threads, "search", prepare)
 
@@ -118,17 +123,17 @@ class WorkQueue:
         timer = loop.call_later(max(deadline - now, 0.0), _expire, future)
         self.add(
             WorkItem(
-                key=key,
-                answer=answer,
-                content=content,
-                size=size,
-                deadline=deadline,
-                inline=inline,
-                exclusive=exclusive and self._batch > 1,
-                trace=trace,
-                future=future,
-                submitted=now,
-                timer=timer,
+                key,
+                answer,
+                content,
+                size,
+                deadline,
+                inline,
+                exclusive and self._batch > 1,
+                trace,
+                future,
+                now,
+                timer,
             )
         )
         if trace.alone:
@@ -149,7 +154,7 @@ class WorkQueue:
         self._turn_comes = False
         if self._closed:
             return
-        now = perf_counter()
+        self._shared.searched[self._shared.slot] = now = perf_counter()
         if (cheap := self.take_cheap(now)) is not None:
             if cheap:
                 self._end(cheap, *self._answers(cheap))
@@ -223,8 +228,8 @@ class WorkQueue:
             # as long as the item has waited whose turn comes next, and no less than to search for all that wait takes
             key, group = next(iter(self._groups.items()))
             first = group[0]
-            at_once = 1 if first.exclusive else self.threads
-            wait += max(now - first.submitted, self.waiting * self._seconds.get(hash(key), 0.0) / at_once)
+            each = self._seconds.get(hash(key), 0.0)
+            wait += max(now - first.submitted, self.waiting * each / self._at_once(first, now, each))
         if wait > max(0.0, _WAITING * seconds):
             detail = f"It would wait for {wait:.2g} seconds or more to be searched, and has {seconds:.2g} in all."
             raise HttpProblem("too_many_requests", detail)
@@ -236,20 +241,28 @@ class WorkQueue:
 
     def take(self, now: float) -> list[WorkItem] | None:
         """Take the items whose turn it is, maybe none that has the time; None if nothing can be taken."""
-        key = next((key for key in self._groups if key not in self._running), None)
-        if key is None:
+        for key, group in self._groups.items():
+            first = group[0]
+            seconds = self._seconds.get(hash(key), 0.0)
+            free = 1  # searches that share what waits: what is cheap is taken by one
+            if first.exclusive or seconds >= SHORT:
+                free = self._at_once(first, now, seconds) - self._running.count(key)
+            if free > 0:
+                break
+        else:
             return None
-        first = self._groups[key][0]
-        seconds = self._seconds.get(hash(key), 0.0)
-        most = self._batch
+        most = min(self._batch, ceil(self.waiting / free))
         if seconds:
             most = min(most, int(_SEARCHING * (first.deadline - first.submitted) / seconds))
-        if seconds >= SHORT and not first.exclusive:
-            most = min(most, ceil(self.waiting / self.threads))
         items = self._pop(key, now, most, seconds)
-        if items and first.exclusive and first.key is not None:
-            self._running.add(key)
+        if items and first.key is not None:
+            self._running.append(key)
         return items
+
+    def _at_once(self, first: WorkItem, now: float, seconds: float) -> int:
+        """Return how many searches of a key, of so many seconds a query, go on at a time here: its share of all."""
+        searching = sum(now - looked < _REST * seconds for looked in self._shared.searched)
+        return 1 if first.exclusive else max(1, self.threads // max(1, searching))
 
     def take_cheap(self, now: float) -> list[WorkItem] | None:
         """Take the items whose turn it is, if they are known to be cheap and may be answered in the event loop."""
@@ -266,7 +279,8 @@ class WorkQueue:
         """Learn how long a call took that answered so many queries of a key, and let its next search begin."""
         if key is None:
             return
-        self._running.discard(key)
+        if key in self._running:
+            self._running.remove(key)
         each = max(seconds / size, 1e-6)
         usual = self._seconds.pop(hash(key), each)
         self._seconds[hash(key)] = usual * (each / usual) ** _NEW
