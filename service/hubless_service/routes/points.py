@@ -126,7 +126,7 @@ async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -
 
     target = await call.engine.run(call.trace, read, held)
     answer: PointAnswer = {**target, **served(held)}
-    return send(answer, {"ETag": f'"{target["seq"]}"'})
+    return send(answer, (b"etag", b'"%d"' % target["seq"]))
 
 
 def _usual(collection: hubless.Collection) -> Extras:
