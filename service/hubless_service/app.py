@@ -148,7 +148,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         """Work before the first request, and after the last answer."""
-        heavy.start_thread()
+        start_all(heavy.THREAD, 1)
         asyncio.get_running_loop().set_default_executor(working := ThreadPoolExecutor(_THREADS, "work"))
         start_all(working, _THREADS)
         watching = asyncio.create_task(keys.watch())

@@ -37,8 +37,8 @@ def new_item(loop):
     return new_item
 
 
-def backlog(threads=1, batch=256):
-    return WorkQueue(threads, 2000, batch, lambda: None, SHORT)
+def backlog(threads=1, batch=256, workers=1):
+    return WorkQueue(threads, 2000, batch, lambda: None, SHORT, workers=workers)
 
 
 def code_of(waiting, now, seconds, late=0.0):
@@ -131,13 +131,21 @@ def test_request_that_waited_to_be_read_for_most_of_its_time_is_refused_though_n
     assert code_of(backlog(), 0, 10, late=4) == "too_many_requests"
 
 
-@pytest.mark.parametrize(("pace", "exclusive", "taken"), [(PACE, False, 4), (PACE, True, 8), (PACE / 10, False, 8)])
-def test_thread_takes_no_more_than_its_share_of_expensive_queries(new_item, pace, exclusive, taken):
-    queue = backlog(threads=2)
+@pytest.mark.parametrize(
+    ("pace", "exclusive", "workers", "taken"),
+    [(PACE, False, 1, [4, 5]), (PACE, True, 1, [8, 0]), (PACE / 10, False, 2, [8, 1]), (PACE, False, 2, [8, 0])],
+)
+def test_threads_share_expensive_queries_and_one_takes_all_where_each_worker_has_a_processor(
+    new_item, pace, exclusive, workers, taken
+):
+    queue = backlog(threads=2, workers=workers)
     queue.note("alike", 1, pace)
-    for _ in range(8):
-        queue.add(new_item(0, 10, exclusive=exclusive))
-    assert len(queue.take(0)) == taken
+    found = []
+    for count in (8, 1):
+        for _ in range(count):
+            queue.add(new_item(0, 10, exclusive=exclusive))
+        found.append(len(queue.take(0) or ()))
+    assert found == taken
 
 
 def test_call_that_was_held_up_does_not_make_cheap_work_expensive_but_several_do(new_item):

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from math import ceil
 
@@ -21,9 +21,9 @@ from hubless_service.settings import Settings, split
 
 _log = logging.getLogger("hubless")
 
-_TURN_SECONDS = 0.001
-"""Time that workers with fewer connections have to take the next one."""
-_MORE = 8  # a worker may have one more connection than another for each so many
+_COPIES = 16
+"""Copies of a socket that a lonely worker listens to: of each it takes one connection at a time."""
+_PAUSE_SECONDS = 0.01
 _SWITCH_SECONDS = 0.0001  # that a thread may keep the others from Python; 5 ms by default, longer than many a search
 # Collections of garbage, by generation. A full one stops all threads for as long as it takes to look at every object:
 # 100 ms while a large answer is made. Nearly all garbage is found when it is young.
@@ -40,7 +40,7 @@ class HttpServer(uvicorn.Server):
         settings: Settings = app.state.hubless.settings
         self._drain_seconds = settings.drain_seconds
         self._engine = app.state.hubless.engine
-        self._shared = self._engine.shared
+        self._copies = 1 if settings.workers > 1 else _COPIES
         self._protocol = protocol_of(settings)
         self._signals = signals
         self._on_stopped = on_stopped
@@ -60,61 +60,33 @@ class HttpServer(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Heed signals in the event loop, in place of uvicorn's handlers; one that has come before is heeded too."""
-        if self._signals is None:
-            yield
-            return
-        loop = asyncio.get_running_loop()
-        reader = self._signals.reader
-        loop.add_reader(reader, self._heed)
-        self._signals.watched = True
-        try:
-            yield
-        finally:
-            loop.remove_reader(reader)
+        if self._signals:
+            asyncio.get_running_loop().add_reader(self._signals.reader, self._heed)
+            self._signals.watched = True
+        yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take connections by ourselves, as uvloop's first worker to wake takes all that come together."""
+        """Take connections by ourselves: uvloop has the first worker to wake take all that come together."""
         await super().startup([])
-        self._taking = asyncio.gather(*map(self._take, sockets or ()))
+        self._tasks = [asyncio.create_task(self._take(each)) for each in (sockets or []) * self._copies]
 
-    async def _take(self, listener: socket.socket) -> None:
-        """Take connections, each time after the workers that have fewer."""
-        loop, comes = asyncio.get_running_loop(), asyncio.Event()
-        connect = partial(loop.connect_accepted_socket, partial(self._protocol, self.config, self.server_state))
-        listener.setblocking(False)
-        try:
+    async def _take(self, shared: socket.socket) -> None:
+        """Take connections one by one, so that others can take some."""
+        loop = asyncio.get_running_loop()
+        connected = partial(self._protocol, self.config, self.server_state)
+        with shared.dup() as listener:
+            listener.setblocking(False)
             while True:
-                loop.add_reader(listener, comes.set)
-                await comes.wait()
-                loop.remove_reader(listener)
-                comes.clear()
-                taken = list[socket.socket]()
-                with suppress(OSError):  # others have taken the rest
-                    while not self._is_ahead(len(taken)):
-                        taken.append(listener.accept()[0])
-                if not taken:
-                    await asyncio.sleep(_TURN_SECONDS)
-                    with suppress(OSError):
-                        taken.append(listener.accept()[0])
-                await asyncio.gather(*map(connect, taken), return_exceptions=True)
-        finally:
-            loop.remove_reader(listener)
-
-    async def on_tick(self, counter: int) -> bool:
-        """Count connections, as some have ended."""
-        self._is_ahead(0)
-        return await super().on_tick(counter)
-
-    def _is_ahead(self, taken: int) -> bool:
-        """Return if another worker has fewer connections; so many of ours are not counted yet."""
-        connections = self._shared.connections
-        connections[self._shared.slot] = ours = 1 + len(self.server_state.connections) + taken
-        return bool(ours - ours // _MORE > min(filter(None, connections)))
+                try:
+                    taken, _ = await loop.sock_accept(listener)
+                    await loop.connect_accepted_socket(connected, taken)
+                except OSError:  # there are no descriptors, or the client is gone
+                    await asyncio.sleep(_PAUSE_SECONDS)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop in order, and say so."""
-        self._taking.cancel()
-        await asyncio.wait([self._taking])
+        for task in self._tasks:
+            task.cancel()
         await super().shutdown(sockets)
         self._on_stopped()
 

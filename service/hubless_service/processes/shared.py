@@ -16,10 +16,6 @@ class Shared(NamedTuple):
     pids: MutableSequence[int]
     loaded: MutableSequence[int]
     """Above 0 once the worker answers queries, if it is the first."""
-    connections: MutableSequence[int]
-    """1 more than the connections that the worker has; 0 while it takes none."""
-    searched: MutableSequence[float]
-    """When the worker last looked for searches to begin, on the clock of the machine."""
     slot: int = 0
     counts: str = ""
     """The folder of prometheus_client's files; none in a server of one process."""
@@ -27,4 +23,4 @@ class Shared(NamedTuple):
 
 def alone() -> Shared:
     """Return what the only worker of a server has."""
-    return Shared([0], [0], [0], [0])
+    return Shared([0], [0])

@@ -86,8 +86,7 @@ def supervise(settings: Settings, listener: socket.socket, signals: Signals, wor
 
 def shared_by(workers: int, counts: str) -> Shared:
     """Return what so many workers share, to be sent to the first. It counts in a folder."""
-    whole = RawArray("Q", workers), RawArray("Q", workers), RawArray("Q", workers)
-    return Shared(*whole, RawArray("d", workers), counts=counts)
+    return Shared(RawArray("Q", workers), RawArray("Q", workers), counts=counts)
 
 
 class Supervisor:
@@ -150,7 +149,7 @@ class Supervisor:
 
     def forget(self, slot: int) -> BaseProcess:
         """Free the slot of a worker that has ended. What it has counted stays there."""
-        self._shared.pids[slot] = self._shared.connections[slot] = 0
+        self._shared.pids[slot] = 0
         return self._places.pop(slot)
 
     def _pass_on_signals(self) -> None:

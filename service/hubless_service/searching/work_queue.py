@@ -20,7 +20,6 @@ from typing import Any
 from hubless.deadline import within
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
-from hubless_service.processes.shared import Shared, alone
 from hubless_service.searching.warm_threads import WarmThreads
 
 _log = logging.getLogger("hubless.queue")
@@ -33,7 +32,7 @@ HOP = 0.0002
 SHORT = 0.001
 """Seconds that the event loop may be kept from other work; longer searches of one key are shared among the threads."""
 MOST_KEYS = 1024
-_REST = 64  # queries whose time a worker waits before it takes the processor of one that has begun no search
+_SHORTEST = 1e-6  # seconds a query
 _NEW = 0.1  # weight of the last call in the seconds of a key, so that one that was held up changes little
 # shares of the time that a request has: for the search itself, and for waiting; the rest is for the way
 _SEARCHING, _WAITING = 0.5, 0.3
@@ -68,16 +67,17 @@ class WorkQueue:
         inline_seconds: float = HOP,
         failed: Callable[[], object] = lambda: None,
         searched: Callable[[int], object] = lambda queries: None,
-        shared: Shared | None = None,
+        workers: int = 1,
     ) -> None:
         """At most `most` queries wait, `batch` are answered by one call, and `prepare` is called in each thread.
 
         `failed` hears of what a thread survives, and `searched` of the queries that a call has answered.
 
-        What takes less than `inline_seconds` may be answered in the event loop. In `shared`, workers see which others
-        search, and leave them a part of the processors.
+        What takes less than `inline_seconds` may be answered in the event loop. Of so many `workers` each leaves the
+        others their part of the processors.
         """
         self.threads = threads
+        self._at_once = threads // (workers or 1) or 1  # expensive searches of a key
         self._failed, self._searched = failed, searched
         self._batch = batch
         self._inline_seconds = inline_seconds
@@ -87,7 +87,6 @@ class WorkQueue:
         self._running = list[Hashable]()  # keys of searches in threads now
         self._seconds: dict[int, float] = {}  # a query, by the hash of the key, as keys hold collections
         self._idle = threads
-        self._shared = shared or alone()
         self._turn_comes = self._closed = False
         self._threads = WarmThreads(threads, "search", prepare)
 
@@ -154,7 +153,7 @@ class WorkQueue:
         self._turn_comes = False
         if self._closed:
             return
-        self._shared.searched[self._shared.slot] = now = perf_counter()
+        now = perf_counter()
         if (cheap := self.take_cheap(now)) is not None:
             if cheap:
                 self._end(cheap, *self._answers(cheap))
@@ -186,16 +185,15 @@ class WorkQueue:
         started = perf_counter()
         try:
             outcomes = items[0].answer([item.content for item in items])
-            if len(outcomes) == len(items):
-                return outcomes, perf_counter() - started
-            failure: BaseException = ValueError(f"{len(items)} requests have {len(outcomes)} answers")
+            if len(outcomes) != len(items):
+                raise RuntimeError(f"{len(items)} requests have {len(outcomes)} answers")
         except Exception as error:
-            return [error] * len(items), perf_counter() - started
-        except BaseException as error:
-            failure = error
-        _log.error("a search thread has failed and goes on", exc_info=failure)
-        self._failed()
-        return [RuntimeError("a search thread has failed")] * len(items), perf_counter() - started
+            outcomes = [error] * len(items)
+        except BaseException:
+            _log.exception("a search thread has failed and goes on")
+            self._failed()
+            outcomes = [RuntimeError("a search thread has failed")] * len(items)
+        return outcomes, perf_counter() - started
 
     def _end(self, items: list[WorkItem], outcomes: Sequence[Any], seconds: float) -> None:
         """Give each item its outcome, and learn how long the call took."""
@@ -228,8 +226,8 @@ class WorkQueue:
             # as long as the item has waited whose turn comes next, and no less than to search for all that wait takes
             key, group = next(iter(self._groups.items()))
             first = group[0]
-            each = self._seconds.get(hash(key), 0.0)
-            wait += max(now - first.submitted, self.waiting * each / self._at_once(first, now, each))
+            at_once = 1 if first.exclusive else self._at_once
+            wait += max(now - first.submitted, self.waiting * self._seconds.get(hash(key), 0.0) / at_once)
         if wait > max(0.0, _WAITING * seconds):
             detail = f"It would wait for {wait:.2g} seconds or more to be searched, and has {seconds:.2g} in all."
             raise HttpProblem("too_many_requests", detail)
@@ -242,27 +240,19 @@ class WorkQueue:
     def take(self, now: float) -> list[WorkItem] | None:
         """Take the items whose turn it is, maybe none that has the time; None if nothing can be taken."""
         for key, group in self._groups.items():
-            first = group[0]
-            seconds = self._seconds.get(hash(key), 0.0)
-            free = 1  # searches that share what waits: what is cheap is taken by one
+            first, seconds = group[0], self._seconds.get(hash(key), 0.0)
+            free = 1  # searches that share what waits: one that is cheap takes all
             if first.exclusive or seconds >= SHORT:
-                free = self._at_once(first, now, seconds) - self._running.count(key)
+                free = (1 if first.exclusive else self._at_once) - self._running.count(key)
             if free > 0:
                 break
         else:
             return None
-        most = min(self._batch, ceil(self.waiting / free))
-        if seconds:
-            most = min(most, int(_SEARCHING * (first.deadline - first.submitted) / seconds))
-        items = self._pop(key, now, most, seconds)
-        if items and first.key is not None:
-            self._running.append(key)
+        in_time = int(_SEARCHING * (first.deadline - first.submitted) / (seconds or _SHORTEST))
+        items = self._pop(key, now, min(self._batch, ceil(self.waiting / free), in_time), seconds)
+        if items:
+            self._running.append(first.key)
         return items
-
-    def _at_once(self, first: WorkItem, now: float, seconds: float) -> int:
-        """Return how many searches of a key, of so many seconds a query, go on at a time here: its share of all."""
-        searching = sum(now - looked < _REST * seconds for looked in self._shared.searched)
-        return 1 if first.exclusive else max(1, self.threads // max(1, searching))
 
     def take_cheap(self, now: float) -> list[WorkItem] | None:
         """Take the items whose turn it is, if they are known to be cheap and may be answered in the event loop."""
@@ -277,11 +267,11 @@ class WorkQueue:
 
     def note(self, key: Hashable | None, size: int, seconds: float) -> None:
         """Learn how long a call took that answered so many queries of a key, and let its next search begin."""
-        if key is None:
-            return
         if key in self._running:
             self._running.remove(key)
-        each = max(seconds / size, 1e-6)
+        if key is None:
+            return
+        each = max(seconds / size, _SHORTEST)
         usual = self._seconds.pop(hash(key), each)
         self._seconds[hash(key)] = usual * (each / usual) ** _NEW
         if len(self._seconds) > MOST_KEYS:
