@@ -143,8 +143,9 @@ def _listen(host: str, port: int) -> socket.socket:
     told = False
     while True:
         try:
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+            return socket.create_server(
+                (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_BACKLOG
+            )
         except OSError as error:
             if error.errno != EADDRINUSE or monotonic() > ends:
                 reason = str(error.strerror).partition(" (while")[0]

@@ -84,14 +84,13 @@ class Metrics:
         self.catch_up: Callable[[], object] = int  # counts what was answered and is not counted yet
         self.failures = counter("hubless_survived_failures", "Errors of our own that a thread has survived")
         self.dropped = counter("hubless_dropped_log_lines", "Log lines that were dropped, as nobody read them")
-        info = Gauge(
+        Gauge(
             "hubless_build_info",
             "The version of hubless that runs",
             ["version"],
             registry=self._registry,
             multiprocess_mode="max",
-        )
-        info.labels(version("hubless")).set(1)
+        ).labels(version("hubless")).set(1)
         self.live.register(_Processes(shared.pids) if shared.counts else ProcessCollector(registry=None))
 
     def observe(self, route: str, method: str, status: int, seconds: float, trace: Trace) -> None:

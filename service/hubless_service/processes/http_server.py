@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from math import ceil
 
@@ -21,9 +21,7 @@ from hubless_service.settings import Settings, split
 
 _log = logging.getLogger("hubless")
 
-_COPIES = 16
-"""Copies of a socket that a lonely worker listens to: of each it takes one connection at a time."""
-_PAUSE_SECONDS = 0.01
+_TOGETHER = 64  # connections that a worker without others takes in a round of its loop
 _SWITCH_SECONDS = 0.0001  # that a thread may keep the others from Python; 5 ms by default, longer than many a search
 # Collections of garbage, by generation. A full one stops all threads for as long as it takes to look at every object:
 # 100 ms while a large answer is made. Nearly all garbage is found when it is young.
@@ -40,7 +38,7 @@ class HttpServer(uvicorn.Server):
         settings: Settings = app.state.hubless.settings
         self._drain_seconds = settings.drain_seconds
         self._engine = app.state.hubless.engine
-        self._copies = 1 if settings.workers > 1 else _COPIES
+        self._least = 0 if settings.workers > 1 else _TOGETHER
         self._protocol = protocol_of(settings)
         self._signals = signals
         self._on_stopped = on_stopped
@@ -50,9 +48,8 @@ class HttpServer(uvicorn.Server):
             http=self._protocol,
             timeout_graceful_shutdown=ceil(settings.grace_seconds - settings.drain_seconds),
             log_config=None,  # ours, or none
-            access_log=False,  # the middleware's line says more
-            server_header=False,
             forwarded_allow_ips=split(settings.trusted_proxies),
+            server_header=False,
             ws="none",
         )
         super().__init__(config)
@@ -68,20 +65,23 @@ class HttpServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Take connections by ourselves: uvloop has the first worker to wake take all that come together."""
         await super().startup([])
-        self._tasks = [asyncio.create_task(self._take(each)) for each in (sockets or []) * self._copies]
+        self._tasks = [asyncio.create_task(self._take(each)) for each in sockets or ()]
 
-    async def _take(self, shared: socket.socket) -> None:
-        """Take connections one by one, so that others can take some."""
+    async def _take(self, listener: socket.socket) -> None:
+        """Take what waits together; beside other workers one, and one more each time, so that they take some, too."""
         loop = asyncio.get_running_loop()
-        connected = partial(self._protocol, self.config, self.server_state)
-        with shared.dup() as listener:
-            listener.setblocking(False)
-            while True:
-                try:
-                    taken, _ = await loop.sock_accept(listener)
-                    await loop.connect_accepted_socket(connected, taken)
-                except OSError:  # there are no descriptors, or the client is gone
-                    await asyncio.sleep(_PAUSE_SECONDS)
+        connect = partial(loop.connect_accepted_socket, partial(self._protocol, self.config, self.server_state))
+        listener.setblocking(False)
+        more = self._least
+        while True:
+            taken = list[socket.socket]()
+            with suppress(OSError):  # none is left, or no descriptor
+                if more == self._least:
+                    taken.append((await loop.sock_accept(listener))[0])
+                for _ in range(more):
+                    taken.append(listener.accept()[0])
+            more = more + 1 if taken else self._least
+            await asyncio.gather(*map(connect, taken), return_exceptions=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop in order, and say so."""
