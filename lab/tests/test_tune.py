@@ -125,7 +125,10 @@ class TestParameterFile:
             ("[1]", 'expected an object with "correction" and "parameters"'),
             ('{"parameters": {}}', 'expected an object with "correction"'),
             ('{"correction": "foo"}', "correction: expected one of auto, none"),
-            ('{"correction": "nnn", "parameters": [1]}', 'expected an object with "correction" and "parameters", got .*nnn'),
+            (
+                '{"correction": "nnn", "parameters": [1]}',
+                'expected an object with "correction" and "parameters", got .*nnn',
+            ),
             (
                 '{"correction": "nnn", "parameters": {"n": 1}}',
                 "parameter of nnn: expected one of k, weight, bank_index, got n",
