@@ -5,17 +5,14 @@ import os
 import signal
 import socket
 import threading
-from contextlib import ExitStack, suppress
 from time import sleep
 
 import httpx
 import pytest
 from support import raw
 from support.server_process import command_line, resources, served
-from support.until import until
 
 from hubless_service.app import create_app
-from hubless_service.http.connection import Connection
 from hubless_service.observing.later import TICK
 from hubless_service.processes import workers
 from hubless_service.processes.http_server import HttpServer
@@ -184,25 +181,3 @@ def test_worker_that_is_told_to_stop_before_the_first_has_loaded_takes_no_reques
         signals.note(signal.SIGTERM)
         thread.join(30)
         assert not thread.is_alive()
-
-
-def test_worker_leaves_others_some_of_the_connections_that_come_together(catalog, monkeypatch):
-    with socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as opened:
-        for _ in range(8):
-            opened.enter_context(socket.create_connection(listener.getsockname()))
-        others = []
-        made = Connection.connection_made
-
-        def connection_made(connection, transport):
-            """Take one as another worker does, for each that this one has taken."""
-            made(connection, transport)
-            with suppress(BlockingIOError):
-                others.append(opened.enter_context(listener.accept()[0]))
-
-        monkeypatch.setattr(Connection, "connection_made", connection_made)
-        server = HttpServer(create_app(Settings(catalog=catalog, workers=2, grace_seconds=0)))
-        thread = threading.Thread(target=server.run, args=([listener],))
-        thread.start()
-        until(lambda: len(others) == 4)
-        server.should_exit = True
-        thread.join()
