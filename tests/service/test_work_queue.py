@@ -214,8 +214,8 @@ def test_all_other_work_is_done_in_a_thread(given):
 
 
 @contextmanager
-def started(threads, **more):
-    queue = WorkQueue(**{"threads": threads, "most": 2000, "batch": 256, "prepare": lambda: None, **more})
+def started(prepare=lambda: None):
+    queue = WorkQueue(1, 2000, 256, prepare)
     queue.start()
     try:
         yield queue
@@ -248,7 +248,7 @@ def test_answer_that_fails_as_no_answer_may_is_an_error_of_its_request_alone(cap
             await ask(queue, answer, key="key", exclusive=exclusive)
         return [await ask(queue, echo, item, "key", exclusive=exclusive) for item in range(3)]
 
-    with started(threads=1) as queue:
+    with started() as queue:
         assert asyncio.run(run()) == [0, 1, 2]
 
 
@@ -256,7 +256,7 @@ def test_thread_that_cannot_be_prepared_searches_all_the_same(caplog):
     def refuse():
         raise PermissionError("on purpose")
 
-    with started(threads=1, prepare=refuse) as queue:
+    with started(refuse) as queue:
         assert asyncio.run(run_one(queue)) == 0
     assert "on purpose" in caplog.text
 
