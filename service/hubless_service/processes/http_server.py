@@ -66,6 +66,9 @@ class HttpServer(uvicorn.Server):
         """Take connections by ourselves: uvloop has the first worker to wake take all that come together."""
         await super().startup([])
         self._tasks = [asyncio.create_task(self._take(each)) for each in sockets or ()]
+        if self.should_exit and self.started:  # uvicorn before 0.42 would leave at once
+            await self.shutdown(sockets)
+            self.started = False
 
     async def _take(self, listener: socket.socket) -> None:
         """Take what waits together; beside other workers one, and one more each time, so that they take some, too."""
