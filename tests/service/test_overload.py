@@ -11,7 +11,7 @@ import time
 import httpx
 import pytest
 from support import catalogs, raw
-from support.contract import code_of
+from support.contract import code_of, gauges
 from support.until import until
 
 from hubless_service.http.connection import Connection
@@ -56,8 +56,7 @@ def held(words):
 
 def waiting(client):
     """How many queries are queued, as /metrics says."""
-    page = client.get("/metrics").text
-    return next(float(line.split()[1]) for line in page.splitlines() if line.startswith("hubless_waiting_queries "))
+    return gauges(client, "hubless_(waiting_queries)")["waiting_queries"]
 
 
 def refused(answer, code):
