@@ -2,8 +2,8 @@
 
 Table A5 of its paper, from builds: for each `bank_index`, processor time of the offsets, and how many times that of
 `flat` is as long (Factor); correlation with the exact offsets, the share of a query's ten best targets that stay, and
-R@1. Vectors are made up, with clusters, or real ones from folders, with jittered copies. R@1 is a mean over halves of
-the queries: one is the bank, and the other tests. A copy of the right target is right.
+R@1. Vectors are made up, of low rank with hubs, or real ones from folders, with jittered copies. R@1 is a mean over
+halves of the queries: one is the bank, and the other tests. A copy of the right target is right.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import hubless
 from benchmarks import harness
 from hubless import CORRECTIONS
 
-K, TARGETS, DIM, QUERIES, TOP, CLUSTERS = 128, 20_000, 512, 2_000, 10, 2_000
+K, TARGETS, DIM, QUERIES, TOP, NOISE = 128, 20_000, 512, 2_000, 10, 2.5
 KINDS = ("flat", "cells")
 COLUMNS = ("vectors", "bank", "bank_index", "offsets s", "Factor", "correlation", "top 10 stay", "R@1")
 
@@ -36,12 +36,15 @@ def jittered(rows, count, rng, cosine=0.9):
 
 
 def made_up(bank, targets, seed):
-    """Return targets, what each is a copy of, query bank, test queries, and what is right for each: all in clusters."""
-    rng = np.random.default_rng(seed)
-    centres = unit(rng.standard_normal((CLUSTERS, DIM), np.float32) + 0.5)
-    items = jittered(centres, targets, rng, 0.7)[0]
-    tests, right = jittered(items, QUERIES, rng, 0.5)
-    return items, np.arange(targets), jittered(centres, bank, rng, 0.6)[0], tests, right
+    """Return targets, what each is a copy of, query bank, test queries, and what is right for each."""
+    items = harness.low_rank(targets, DIM, 0)
+    lean = unit(harness.low_rank(2_000, DIM, 1, harness.LEAN).mean(axis=0, keepdims=True))
+
+    def asked(rows, seed):
+        return unit(rows + NOISE * harness.low_rank(len(rows), DIM, seed) + lean)
+
+    right = np.random.default_rng(seed).choice(targets, QUERIES, replace=False)
+    return items, np.arange(targets), asked(harness.low_rank(bank, DIM, 2), 3), asked(items[right], 4), right
 
 
 def of_folder(folder, bank, targets, seed):
