@@ -89,8 +89,9 @@ class CommandGroup(TyperGroup):
             said = {name: summary for name, (_, summary) in panel.items() if name in names}
             for name in sorted(_added().keys() - COMMANDS.keys()) if heading == "Commands" else ():
                 said[name] = self.get_command(ctx, name).get_short_help_str()
-            with formatter.section(heading):
-                formatter.write_dl([(name.ljust(widest), summary) for name, summary in said.items()])
+            if said:  # all of a panel may be of a ring that is not installed
+                with formatter.section(heading):
+                    formatter.write_dl([(name.ljust(widest), summary) for name, summary in said.items()])
 
 
 @cache
@@ -159,7 +160,7 @@ def main() -> None:
     try:
         _print_warnings()
         code = app(prog_name=app.info.name, standalone_mode=False)
-    except typer.TyperException as error:
+    except typer.BadParameter.__mro__[2] as error:  # type: ignore[misc]  # all of its parser; only new typer names it
         # typer itself would draw a box
         context = getattr(error, "ctx", None)
         hint = f"{context.command_path} --help" if context else f"{app.info.name} --help"
