@@ -19,7 +19,7 @@ from hubless.vectors.sources import HeldVectors, VectorSource, in_memory, sample
 
 FLAT = "flat"
 AIM = 2.5
-"""Error of the offsets that cells may have, in steps. With that, about 0.95 of the ten best targets stay so."""
+"""Error of the offsets that cells may have, in steps. With that, 0.88 to 0.97 of the ten best targets stay so."""
 RANKS, STEPS = 15, 10
 """Steps are between the scores of neighbouring ranks, the last so many up to this one."""
 SAMPLE = 128
