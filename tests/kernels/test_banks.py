@@ -118,7 +118,7 @@ def test_fits_on_a_bank_and_a_part_of_it_are_those_one_by_one(name):
 def test_fits_in_step_take_a_prior_and_read_targets_once_a_pass(monkeypatch):
     """With a sample for the first steps, each fit asks for passes over all targets."""
     passes, together = [], coupling.coupled
-    monkeypatch.setattr(coupling, "coupled", lambda some: passes.append(len(some)) or together(some))
+    monkeypatch.setattr(coupling, "coupled", lambda some, kept: passes.append(len(some)) or together(some, kept))
     method = CORRECTIONS["sn"](fit_sample=31, temperature=0.3)
     prior = TargetColumn(np.linspace(1, 5, 310))
     fits = fit_each(method, [PART, BANK], TARGETS, None, NO_COLUMNS.beside(PRIOR, prior))

@@ -11,19 +11,20 @@ their banks are parts of one bank.
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels.banks import Part, shared
+from hubless.kernels.kept import Kept, KeptProducts, told_apart
 from hubless.kernels.pools import each_in_order
 from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.sharding import is_sharded, over_shards
-from hubless.kernels.streaming import BANK_ROWS, STRIP_SIZE, TARGET_ROWS
+from hubless.kernels.streaming import BANK_ROWS, STRIP_SIZE, TARGET_ROWS, Products
 from hubless.kernels.threads import cores, one_blas_thread, slices
 from hubless.vectors.arrays import F32, F64, I64
-from hubless.vectors.sources import VectorSource, block_rows, in_memory
+from hubless.vectors.sources import HeldVectors, VectorSource, block_rows, in_memory
 
 BLOCK_SIZE = 2**23
 """Similarities of a block: 32 MiB a core."""
@@ -49,12 +50,14 @@ class Entries:
 class Coupled:
     """Result of a pass, of P_ij = exp(q_i·t_j/τ + a_i − L_j): L_j = LSE_i(q_i·t_j/τ + a_i) (n,), Σ_j w_j·P_ij (b,).
 
-    `entries` are the P_ij that were asked for, by targets; None where these are too many, or none were.
+    `entries` are the P_ij that were asked for, by targets; None where these are too many, or none were. `kept` are the
+    products, if other passes can have them.
     """
 
     over_bank: F64
     shares: F64
     entries: Entries | None
+    kept: Kept | None = None
 
 
 def coupled_sums(
@@ -97,7 +100,8 @@ Fitting: TypeAlias = Generator[Pass, Coupled, _T]
 
 
 def in_step(fits: Sequence[Fitting[_T]]) -> list[_T]:
-    """Return the result of each fit. Fits over the same targets make their passes together."""
+    """Return the result of each fit. Fits over the same targets make their passes together, and keep small products."""
+    kept = KeptProducts()
     asked: dict[int, Pass] = {}
     done: dict[int, _T] = {}
 
@@ -112,20 +116,29 @@ def in_step(fits: Sequence[Fitting[_T]]) -> list[_T]:
         go_on(number, None)
     while asked:
         passes, asked = asked, {}
-        for number, found in zip(passes, coupled(list(passes.values())), strict=True):
+        for number, found in zip(passes, coupled(list(passes.values()), kept), strict=True):
             go_on(number, found)
     return [done[number] for number in range(len(fits))]
 
 
-def coupled(passes: Sequence[Pass]) -> list[Coupled]:
+def coupled(passes: Sequence[Pass], kept: KeptProducts | None = None) -> list[Coupled]:
     """Return the results of passes over the same targets, in float32: shares below `LEAST_SHARE` have lost digits."""
     targets = passes[0].targets
     if is_sharded(targets):
         return _over_shards(passes, targets)
-    banks = [(in_memory(bank), parts) for bank, parts in shared([each.bank for each in passes])]
-    of_pass = {number: part for _, parts in banks for number, part in parts.items()}
+    banks = []
+    of_pass = dict[int, Part]()
+    stay = dict[int, Kept]()
+    for bank, parts in shared([each.bank for each in passes]):
+        products, made = (None, False) if kept is None else kept.room(bank, targets.shape[0])
+        banks.append(_Bank(in_memory(bank), parts, products, made))
+        of_pass |= parts
+        if products is not None:
+            stay |= {number: Kept(bank, part, products) for number, part in parts.items()}
     collected = [_Collected(each, of_pass[number]) for number, each in enumerate(passes)]
-    rows = max(1, min(TARGET_ROWS, BLOCK_SIZE // max(len(bank) for bank, _ in banks)))
+    if all(bank.made for bank in banks):
+        targets = HeldVectors(np.empty((targets.shape[0], 1), np.float32), targets.name)
+    rows = max(1, min(TARGET_ROWS, BLOCK_SIZE // max(len(bank.queries) for bank in banks)))
 
     def blocks() -> Iterator[tuple[slice, F32]]:
         start = 0
@@ -142,7 +155,7 @@ def coupled(passes: Sequence[Pass]) -> list[Coupled]:
         for here, found in each_in_order(cores(), reduce, blocks()):
             for number, part in found.items():
                 collected[number].add(here, part)
-    return [each.result() for each in collected]
+    return [replace(each.result(), kept=stay.get(number)) for number, each in enumerate(collected)]
 
 
 def _over_shards(passes: Sequence[Pass], targets: VectorSource) -> list[Coupled]:
@@ -222,17 +235,26 @@ def _joined(shards: Sequence[Coupled]) -> Coupled:
     return Coupled(over_bank, shares, Entries.joined(kept) if len(kept) == len(shards) else None)
 
 
-def _reduce(
-    targets: F32, banks: Sequence[tuple[F32, Mapping[int, Part]]], collected: Sequence[_Collected], here: slice
-) -> dict[int, Coupled]:
+class _Bank(NamedTuple):
+    """Queries (b, d) with their parts by the number of the pass; room for products, and whether they are there."""
+
+    queries: F32
+    parts: Mapping[int, Part]
+    kept: Products | None
+    made: bool
+
+
+def _reduce(targets: F32, banks: Sequence[_Bank], collected: Sequence[_Collected], here: slice) -> dict[int, Coupled]:
     found = {}
-    for bank, parts in banks:
-        products = np.empty((len(targets), len(bank)), np.float32)
-        for columns in slices(len(bank), BANK_ROWS):
-            np.matmul(targets, bank[columns].T, out=products[:, columns])
+    for queries, parts, kept, made in banks:
+        products = np.empty((len(targets), len(queries)), np.float32) if kept is None else kept.array[here]
+        if kept is not None and not made:
+            kept.told[here] = told_apart(HeldVectors(targets, "targets"))
+        for columns in slices(0 if made else len(queries), BANK_ROWS):
+            np.matmul(targets, queries[columns].T, out=products[:, columns])
         last = list(parts)[-1]
         for number in parts:
-            found[number] = _reduced(products, collected[number], here, in_place=number == last)
+            found[number] = _reduced(products, collected[number], here, in_place=kept is None and number == last)
     return found
 
 

@@ -11,6 +11,7 @@ Scientific Computing 41(3), 2019 (truncation of the stabilised kernel). The cons
 import numpy as np
 
 from hubless.kernels.coupling import LEAST_SHARE, Entries, Fitting, Pass, coupled_sums
+from hubless.kernels.kept import Kept
 from hubless.kernels.sparse import Sparse
 from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource
@@ -36,8 +37,10 @@ def steps_over_all(
     weights: F64,
     query_weights: F64,
     most: int,
-) -> Fitting[tuple[F64, int]]:
+) -> Fitting[tuple[F64, int, Kept | None]]:
     """Return log-potentials a (b,) after at most `most` more steps over all targets, and their number; asks for passes.
+
+    Also what these keep.
 
     A step is c_j = log(w_j/n) − LSE_i(S_ij/τ + a_i), then a_i = log(u_i/b) − LSE_j(S_ij/τ + c_j), with the weights w
     (n,) of the targets and u (b,) of the bank queries, each relative to its mean. The first of a pass is
@@ -51,15 +54,15 @@ def steps_over_all(
         above = LEAST_ENTRY if most - steps > 1 else None
         found = yield Pass(bank, targets, temperature, potentials, weights, above, entries)
         if found.shares.min() < LEAST_SHARE:
-            return _exact_step(bank, targets, temperature, potentials, weights, wanted), steps + 1
+            return _exact_step(bank, targets, temperature, potentials, weights, wanted), steps + 1, found.kept
         first = wanted - np.log(found.shares)
         if found.entries is None:
-            return potentials + first, steps + 1
+            return potentials + first, steps + 1, found.kept
         change, made, ended = _steps(found.entries, found.shares, weights, wanted, most - steps)
         potentials, steps = potentials + change, steps + made
         if ended:
             break
-    return potentials, steps
+    return potentials, steps, found.kept
 
 
 def _exact_step(

@@ -12,6 +12,7 @@ from hubless.corrections.target_columns import TargetColumn
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.coupling import Fitting, in_step
+from hubless.kernels.kept import Kept
 from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.similarities import rows_kept, similarities
 from hubless.kernels.truncated import steps_over_all
@@ -126,10 +127,11 @@ class SinkhornNormalisation:
             weights = np.concatenate([relative, np.ones(columns.shape[0] - len(relative))])
         if query_weights is not None:
             query_weights = query_weights / query_weights.mean()
-        a, fitted = yield from self._potentials(bank, columns, temperature.value, weights, query_weights)
+        a, kept, fitted = yield from self._potentials(bank, columns, temperature.value, weights, query_weights)
         extra = {"perplexity": temperature.perplexity, **fitted}
         median = None if target_prior is None else target_prior.median
-        return FittedSoftmax(bank, a, temperature.value, prior_median=median, extra=extra)
+        known = None if kept is None else kept.sums(temperature.value, a)
+        return FittedSoftmax(bank, a, temperature.value, prior_median=median, extra=extra, known=known)
 
     def _potentials(
         self,
@@ -138,8 +140,8 @@ class SinkhornNormalisation:
         temperature: float,
         weights: F64 | None,
         query_weights: F64 | None,
-    ) -> Fitting[tuple[F64, Details]]:
-        """Return the log-potentials a (b,) of the bank, and how they came about.
+    ) -> Fitting[tuple[F64, Kept | None, Details]]:
+        """Return the log-potentials a (b,) of the bank, what passes keep, and how they came about.
 
         With a `fit_sample` half of the iterations are over a sample of the targets, and the rest over all of them.
         """
@@ -153,19 +155,20 @@ class SinkhornNormalisation:
         on_some = int(self.iterations) if some is columns else int(self.iterations) // 2
         of_some = None if weights is None else weights[rows]
         a = bank_potentials(bank, some, temperature, on_some, bank_sample, of_some, query_weights)
-        steps = on_some
+        steps, kept = on_some, None
         if some is not columns:
             of_all = np.ones(count) if weights is None else weights
             most = int(self.iterations) - on_some
             of_bank = np.ones(bank.shape[0]) if query_weights is None else query_weights
-            a, more = yield from steps_over_all(bank, columns, temperature, a, of_all, of_bank, most)
+            a, more, kept = yield from steps_over_all(bank, columns, temperature, a, of_all, of_bank, most)
             steps += more
-        return a, {
+        told = {
             "iterations": steps,
             "fitted_on": some.shape[0],
             "fitted_on_queries": bank_sample.shape[0],
             "last_step_on": count,
         }
+        return a, kept, told
 
     @staticmethod
     def _size(queries: int, count: int, most: int) -> int:

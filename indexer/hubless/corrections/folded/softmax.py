@@ -13,6 +13,7 @@ from hubless.corrections.supported import AskedVectors, clients_of, supported_su
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.forks import cached_property
+from hubless.kernels.kept import KnownSums
 from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with
 from hubless.measures.repeats import copies_of, with_copies
 from hubless.progress import Advance, no_progress
@@ -31,7 +32,8 @@ class FittedSoftmax(Fitted):
 
     `is` has no potentials a. Sinkhorn methods need nothing else, as its last half step uses only a. `auto` shrinks,
     takes out a topic v, and lets `heads` keep their first answers. With a target prior this is the offset of a target
-    that has the median of it; `of_number` gives what others have more. `extra` are further details.
+    that has the median of it; `of_number` gives what others have more. `extra` are further details. `known` are the
+    sums over the bank, of the targets of the fit.
     """
 
     bank: VectorSource
@@ -42,6 +44,7 @@ class FittedSoftmax(Fitted):
     prior_median: float | None = None
     extra: Details = field(default_factory=dict)
     heads: Heads | None = None
+    known: KnownSums | None = None
 
     @property
     def details(self) -> Details:
@@ -64,10 +67,14 @@ class FittedSoftmax(Fitted):
     def offsets_each(fits: Sequence["FittedSoftmax"], targets: Rows, advance: Advance = no_progress) -> list[F32]:
         source = targets_beside(fits[0].bank, targets)
         softmaxes = [each._softmax for each in fits]
-        if clients_of(fits[0].bank) is None:
-            sums = log_sum_exp_each(softmaxes, source, advance)
-        else:  # all are of one bank, or of parts of it
+        known = [each.known.found(source) for each in fits if each.known and each.known.potentials is each.potentials]
+        if clients_of(fits[0].bank) is not None:  # all are of one bank, or of parts of it
             sums = [supported_sums(each, source) for each in softmaxes]
+        elif len(found := [each for each in known if each is not None]) == len(fits):
+            sums = found
+            advance(source.shape[0])
+        else:
+            sums = log_sum_exp_each(softmaxes, source, advance)
         return [each._offsets(source, of_bank) for each, of_bank in zip(fits, sums, strict=True)]
 
     def _offsets(self, source: VectorSource, sums: F64) -> F32:
