@@ -4,27 +4,25 @@ A step needs the sum over the bank for each target, and then a sum over all targ
 needs of the first only those of the same target. So a block of targets with all of the bank is enough for both, and a
 step that is not kept in memory costs one product instead of two.
 
-Several fits over the same targets make their passes together: they read the targets once, and share the products if
-their banks are parts of one bank.
+Several passes over the same targets are made together: they read the targets once, and share the products if their
+banks are parts of one bank.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels.banks import Part, shared
-from hubless.kernels.kept import Kept, KeptProducts, told_apart
 from hubless.kernels.pools import each_in_order
 from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.sharding import is_sharded, over_shards
 from hubless.kernels.streaming import BANK_ROWS, STRIP_SIZE, TARGET_ROWS, Products
 from hubless.kernels.threads import cores, one_blas_thread, slices
 from hubless.vectors.arrays import F32, F64, I64
-from hubless.vectors.sources import HeldVectors, VectorSource, block_rows, in_memory
+from hubless.vectors.sources import VectorSource, block_rows, in_memory
 
 BLOCK_SIZE = 2**23
 """Similarities of a block: 32 MiB a core."""
@@ -50,14 +48,12 @@ class Entries:
 class Coupled:
     """Result of a pass, of P_ij = exp(q_i·t_j/τ + a_i − L_j): L_j = LSE_i(q_i·t_j/τ + a_i) (n,), Σ_j w_j·P_ij (b,).
 
-    `entries` are the P_ij that were asked for, by targets; None where these are too many, or none were. `kept` are the
-    products, if other passes can have them.
+    `entries` are the P_ij that were asked for, by targets; None where these are too many, or none were.
     """
 
     over_bank: F64
     shares: F64
     entries: Entries | None
-    kept: Kept | None = None
 
 
 def coupled_sums(
@@ -94,51 +90,15 @@ class Pass:
     most_entries: float = 0
 
 
-_T = TypeVar("_T")
-Fitting: TypeAlias = Generator[Pass, Coupled, _T]
-"""A fit that asks for one pass after the other, and goes on with what it leaves."""
-
-
-def in_step(fits: Sequence[Fitting[_T]]) -> list[_T]:
-    """Return the result of each fit. Fits over the same targets make their passes together, and keep small products."""
-    kept = KeptProducts()
-    asked: dict[int, Pass] = {}
-    done: dict[int, _T] = {}
-
-    def go_on(number: int, found: Coupled | None) -> None:
-        try:
-            # a generator begins with None
-            asked[number] = fits[number].send(found)  # type: ignore[arg-type]
-        except StopIteration as end:
-            done[number] = end.value
-
-    for number in range(len(fits)):
-        go_on(number, None)
-    while asked:
-        passes, asked = asked, {}
-        for number, found in zip(passes, coupled(list(passes.values()), kept), strict=True):
-            go_on(number, found)
-    return [done[number] for number in range(len(fits))]
-
-
-def coupled(passes: Sequence[Pass], kept: KeptProducts | None = None) -> list[Coupled]:
+def coupled(passes: Sequence[Pass]) -> list[Coupled]:
     """Return the results of passes over the same targets, in float32: shares below `LEAST_SHARE` have lost digits."""
     targets = passes[0].targets
     if is_sharded(targets):
         return _over_shards(passes, targets)
-    banks = []
-    of_pass = dict[int, Part]()
-    stay = dict[int, Kept]()
-    for bank, parts in shared([each.bank for each in passes]):
-        products, made = (None, False) if kept is None else kept.room(bank, targets.shape[0])
-        banks.append(_Bank(in_memory(bank), parts, products, made))
-        of_pass |= parts
-        if products is not None:
-            stay |= {number: Kept(bank, part, products) for number, part in parts.items()}
+    banks = [(in_memory(bank), parts) for bank, parts in shared([each.bank for each in passes])]
+    of_pass = {number: part for _, parts in banks for number, part in parts.items()}
     collected = [_Collected(each, of_pass[number]) for number, each in enumerate(passes)]
-    if all(bank.made for bank in banks):
-        targets = HeldVectors(np.empty((targets.shape[0], 1), np.float32), targets.name)
-    rows = max(1, min(TARGET_ROWS, BLOCK_SIZE // max(len(bank.queries) for bank in banks)))
+    rows = max(1, min(TARGET_ROWS, BLOCK_SIZE // max(len(bank) for bank, _ in banks)))
 
     def blocks() -> Iterator[tuple[slice, F32]]:
         start = 0
@@ -149,13 +109,13 @@ def coupled(passes: Sequence[Pass], kept: KeptProducts | None = None) -> list[Co
 
     def reduce(block: tuple[slice, F32]) -> tuple[slice, dict[int, Coupled]]:
         here, given = block
-        return here, _reduce(given, banks, collected, here)
+        return here, _reduce(given, banks, collected, here, made=isinstance(targets, Products))
 
     with one_blas_thread:
         for here, found in each_in_order(cores(), reduce, blocks()):
             for number, part in found.items():
                 collected[number].add(here, part)
-    return [replace(each.result(), kept=stay.get(number)) for number, each in enumerate(collected)]
+    return [each.result() for each in collected]
 
 
 def _over_shards(passes: Sequence[Pass], targets: VectorSource) -> list[Coupled]:
@@ -235,26 +195,22 @@ def _joined(shards: Sequence[Coupled]) -> Coupled:
     return Coupled(over_bank, shares, Entries.joined(kept) if len(kept) == len(shards) else None)
 
 
-class _Bank(NamedTuple):
-    """Queries (b, d) with their parts by the number of the pass; room for products, and whether they are there."""
-
-    queries: F32
-    parts: Mapping[int, Part]
-    kept: Products | None
-    made: bool
-
-
-def _reduce(targets: F32, banks: Sequence[_Bank], collected: Sequence[_Collected], here: slice) -> dict[int, Coupled]:
+def _reduce(
+    targets: F32,
+    banks: Sequence[tuple[F32, Mapping[int, Part]]],
+    collected: Sequence[_Collected],
+    here: slice,
+    *,
+    made: bool,
+) -> dict[int, Coupled]:
     found = {}
-    for queries, parts, kept, made in banks:
-        products = np.empty((len(targets), len(queries)), np.float32) if kept is None else kept.array[here]
-        if kept is not None and not made:
-            kept.told[here] = told_apart(HeldVectors(targets, "targets"))
-        for columns in slices(0 if made else len(queries), BANK_ROWS):
-            np.matmul(targets, queries[columns].T, out=products[:, columns])
+    for bank, parts in banks:
+        products = targets if made else np.empty((len(targets), len(bank)), np.float32)
+        for columns in slices(0 if made else len(bank), BANK_ROWS):
+            np.matmul(targets, bank[columns].T, out=products[:, columns])
         last = list(parts)[-1]
         for number in parts:
-            found[number] = _reduced(products, collected[number], here, in_place=kept is None and number == last)
+            found[number] = _reduced(products, collected[number], here, in_place=not made and number == last)
     return found
 
 

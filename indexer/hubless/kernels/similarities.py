@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless.kernels.coupling import coupled_sums
-from hubless.kernels.kept import KEEP_BYTES
 from hubless.kernels.reductions import MOST_SPREAD
 from hubless.kernels.streaming import BANK_ROWS, STRIP_SIZE
 from hubless.kernels.threads import cores, in_parallel, slices
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import VectorSource, in_memory
 
+KEEP_BYTES = 512 * 2**20
+"""The largest matrix that is kept."""
 FACTORS_SIZE = 2**20
 """Factors that a core reduces at once. Each is little work, so the pieces are larger."""
 STEP_SIZE = 2**17

@@ -47,8 +47,9 @@ class Reduction(Protocol):
 
 @dataclass(frozen=True)
 class Products(HeldVectors):
-    """Products (n, b) of targets with a bank, which a pass takes as they are; `told` (n,) tells the targets apart."""
+    """Products (n, b) of targets with a bank, which a pass takes as they are, and what tells the targets apart (n,)."""
 
+    bank: VectorSource
     told: F64
 
 
@@ -135,11 +136,10 @@ def _reduce(
     first = 0
     for bank_block in bank_blocks():
         for block in blocks:
+            products = buffer.reshape(-1)[: (block.stop - block.start) * len(bank_block)].reshape(-1, len(bank_block))
             if made:
                 products = targets[block, first : first + len(bank_block)]
             else:
-                size = (block.stop - block.start) * len(bank_block)
-                products = buffer.reshape(-1)[:size].reshape(-1, len(bank_block))
                 np.matmul(targets[block], bank_block.T, out=products)
             for strip in slices(len(products), max(1, STRIP_SIZE // len(bank_block))):
                 rows = slice(block.start + strip.start, block.start + strip.stop)

@@ -13,8 +13,8 @@ from hubless.corrections.supported import AskedVectors, clients_of, supported_su
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.forks import cached_property
-from hubless.kernels.kept import KnownSums
 from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with
+from hubless.kernels.together import Fitting, in_step, told_apart
 from hubless.measures.repeats import copies_of, with_copies
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
@@ -24,6 +24,20 @@ _PRIOR_MEDIAN = "prior_median"
 _HEADS = ("heads_queries", "heads_reached", "heads_most")
 MULTIPLICITIES, CLIENTS = "copies", "clients"
 """How often each query of a log was asked, and by whom, in the state of a fit."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownSums:
+    """LSE_i(q_i·t/τ + a_i) of targets, (n,), and what tells these apart, (n,), ascending."""
+
+    told: F64
+    sums: F64
+
+    def found(self, targets: VectorSource) -> F64 | None:
+        """Return the sums of some of the targets (m, d), in any order, (m,); None if others are among them."""
+        told = told_apart(targets)
+        places = np.searchsorted(self.told[:-1], told)
+        return self.sums[places] if (self.told[places] == told).all() else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +58,7 @@ class FittedSoftmax(Fitted):
     prior_median: float | None = None
     extra: Details = field(default_factory=dict)
     heads: Heads | None = None
-    known: KnownSums | None = None
+    known: KnownSums | None = field(default=None, init=False)
 
     @property
     def details(self) -> Details:
@@ -67,14 +81,13 @@ class FittedSoftmax(Fitted):
     def offsets_each(fits: Sequence["FittedSoftmax"], targets: Rows, advance: Advance = no_progress) -> list[F32]:
         source = targets_beside(fits[0].bank, targets)
         softmaxes = [each._softmax for each in fits]
-        known = [each.known.found(source) for each in fits if each.known and each.known.potentials is each.potentials]
+        sums = [found for each in fits if each.known and (found := each.known.found(source)) is not None]
         if clients_of(fits[0].bank) is not None:  # all are of one bank, or of parts of it
             sums = [supported_sums(each, source) for each in softmaxes]
-        elif len(found := [each for each in known if each is not None]) == len(fits):
-            sums = found
-            advance(source.shape[0])
-        else:
+        elif len(sums) < len(fits):
             sums = log_sum_exp_each(softmaxes, source, advance)
+        else:
+            advance(source.shape[0])
         return [each._offsets(source, of_bank) for each, of_bank in zip(fits, sums, strict=True)]
 
     def _offsets(self, source: VectorSource, sums: F64) -> F32:
@@ -129,6 +142,16 @@ class FittedSoftmax(Fitted):
             {key: value for key, value in details.items() if key not in fixed},
             Heads(*(state[name] for name in _HEADS)) if _HEADS[0] in state else None,
         )
+
+
+def fitted_in_step(fits: Sequence[Fitting[FittedSoftmax]]) -> list[FittedSoftmax]:
+    """Return what `in_step` does, with the sums that cost no more products."""
+    done, kept = in_step(fits)
+    if kept is not None:
+        order = np.argsort(kept.told)
+        for each, sums in zip(done, log_sum_exp_each([each._softmax for each in done], kept), strict=True):
+            vars(each)["known"] = KnownSums(kept.told[order], sums[order])
+    return done
 
 
 @dataclass(frozen=True)
