@@ -5,7 +5,7 @@ import pytest
 from support.labelled import compare, pairs, saved
 
 import hubless
-from hubless.builder.recipe import read_correction
+from hubless.builder.written_corrections import read_correction
 
 GIVEN = pairs(120)
 BANK = pairs(150, seed=1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.labelled import pairs, tune
 
-from hubless.builder.recipe import read_correction
+from hubless.builder.written_corrections import read_correction
 from hubless.errors import InputError
 from hubless_lab.experiments.methods import Method, grid_methods
 from hubless_lab.experiments.trials import Pairs, strict_trial
@@ -125,7 +125,10 @@ class TestParameterFile:
             ("[1]", 'expected an object with "correction" and "parameters"'),
             ('{"parameters": {}}', 'expected an object with "correction"'),
             ('{"correction": "foo"}', "correction: expected one of auto, none"),
-            ('{"correction": "nnn", "parameters": [1]}', "parameters: expected an object, got list"),
+            (
+                '{"correction": "nnn", "parameters": [1]}',
+                'expected an object with "correction" and "parameters", got .*nnn',
+            ),
             (
                 '{"correction": "nnn", "parameters": {"n": 1}}',
                 "parameter of nnn: expected one of k, weight, bank_index, got n",

@@ -32,13 +32,17 @@ def catalog(built, tmp_path):
     return shutil.copytree(built, tmp_path / "catalog")
 
 
+def now(catalog):
+    return hubless.open(catalog, shards.NAME)
+
+
 def more(count, seed=5):
     return normal(count, shards.DIM, seed)
 
 
 def changed(catalog, *, add=0, first=5000, remove=()):
     """The collection, changed and not saved."""
-    index = hubless.open(catalog, shards.NAME)
+    index = now(catalog)
     if add:
         index.add(more(add, first), ids=np.arange(first, first + add))
     if len(remove):
@@ -92,20 +96,20 @@ class TestSave:
         after = stored(catalog)
         assert before.items() <= after.items()
         assert {name.split("/")[1] for name in after.keys() - before.keys()} == {made.segments[-1].name}
-        opened = hubless.open(catalog, shards.NAME)
+        opened = now(catalog)
         opened.check_canaries()
         same_answers(answered, opened)
         assert opened.query(more(20, 5000), 1, strength=0).ids == [[each] for each in range(5000, 5020)]
 
     def test_small_segment_goes_into_the_next_one_and_the_others_stay_untouched(self, catalog):
         save(catalog, add=20)
-        small = hubless.open(catalog, shards.NAME).manifest.segments[-1].name
+        small = now(catalog).manifest.segments[-1].name
         before = {name: file for name, file in stored(catalog).items() if small not in name}
         answered = changed(catalog, add=19, first=6000, remove=[5003])
         made = save(catalog, add=19, first=6000, remove=[5003])
         assert sizes(made) == [*SIZES, 38]
         assert before.items() <= stored(catalog).items()
-        opened = hubless.open(catalog, shards.NAME)
+        opened = now(catalog)
         same_answers(answered, opened)
         assert opened.ids(np.arange(shards.COUNT, opened.count)) == [
             each for each in (*range(5000, 5020), *range(6000, 6019)) if each != 5003
@@ -117,7 +121,7 @@ class TestSave:
         made = save(catalog, remove=gone)
         assert (sizes(made), [each.removed for each in made.segments]) == (SIZES, [0, 3, 0])
         assert stored(catalog) == before
-        opened = hubless.open(catalog, shards.NAME)
+        opened = now(catalog)
         opened.check_canaries()
         same_answers(answered, opened)
         assert opened.find(gone) == [None, None, None]
@@ -125,7 +129,7 @@ class TestSave:
         assert opened.query(normal(3, shards.DIM, 7), 10).rows.shape == (3, 10)
 
     def test_index_is_trained_anew_once_more_than_a_fifth_is_gone(self, catalog):
-        first = hubless.open(catalog, shards.NAME).manifest
+        first = now(catalog).manifest
         made = save(catalog, remove=range(580))
         assert (made.built, sizes(made), made.segments[0].removed) == (first.version, SIZES, 580)
         made = save(catalog, remove=[580])
@@ -135,7 +139,7 @@ class TestSave:
         assert answered.query(shards.targets()[2000:2008], 1, strength=0).ids == [[each] for each in range(2000, 2008)]
 
     def test_index_is_trained_anew_once_more_than_a_tenth_came_behind_it(self, catalog):
-        first = hubless.open(catalog, shards.NAME).manifest
+        first = now(catalog).manifest
         made = save(catalog, add=322)
         assert (made.built, sizes(made)) == (first.version, [*SIZES, 322])
         made = save(catalog, add=1, first=9000)
@@ -144,7 +148,7 @@ class TestSave:
             return
         assert (made.built, sizes(made), made.grown) == (made.version, [1000, 1000, 1000, 223], 0)
         assert {each.index for each in made.segments} == {kind_of(first)}
-        opened = hubless.open(catalog, shards.NAME)
+        opened = now(catalog)
         opened.check_canaries()
         assert opened.query(more(322), 1, strength=0, parameters={"exact": True}).rows.shape == (322, 1)
 
@@ -152,7 +156,7 @@ class TestSave:
         answered = changed(catalog, remove=range(1000, 2000))
         made = save(catalog, remove=range(1000, 2000))
         assert made.count == 1900
-        opened = hubless.open(catalog, shards.NAME)
+        opened = now(catalog)
         same_answers(answered, opened)
         opened.check_canaries()
         # one that was written goes with its files

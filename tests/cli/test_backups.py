@@ -46,9 +46,9 @@ def run(catalog, run):
 
 def test_backup_is_restored_with_versions_writes_and_aliases(catalog, run, tmp_path):
     give_bank(catalog.path / NAME, small.query_bank(), append=False)
-    code, told = run("backup", str(tmp_path / "backup"))
+    code, told = run("backup", tmp_path / "backup")
     assert (code, told["sound"], told["versions"], told["writes"]) == (0, True, 2, {NAME: 2})
-    assert run("restore", str(tmp_path / "backup"), on=tmp_path / "new")[0] == 0
+    assert run("restore", tmp_path / "backup", on=tmp_path / "new")[0] == 0
     restored = hubless.Catalog(tmp_path / "new")
     assert restored.version_ids(NAME) == catalog.version_ids(NAME)
     assert restored.current(NAME) == catalog.current(NAME)
@@ -66,23 +66,23 @@ def test_sound_scores_are_backed_up_and_restored_unless_their_names_are_taken(ca
         kept.put(name, hubless.ScoreCorrection.fit([([name], [1.0])]))
     kept.path("torn").write_bytes(b"ARROW1")
     os.mkfifo(kept.path("pipe"))
-    code, told = run("backup", str(tmp_path / "backup"))
+    code, told = run("backup", tmp_path / "backup")
     assert code == 1
     assert {each["collection"] for each in told["problems"]} == {".scores/torn", ".scores/pipe"}
     KeptCorrections(tmp_path / "new").put("taken", hubless.ScoreCorrection.fit([(["mine"], [1.0])]))
-    assert run("restore", str(tmp_path / "backup"), on=tmp_path / "new")[0] == 0
+    assert run("restore", tmp_path / "backup", on=tmp_path / "new")[0] == 0
     restored = KeptCorrections(tmp_path / "new")
     assert {name: [*restored.get(name).offsets] for name in restored.names()} == {"taken": ["mine"], "words": ["words"]}
 
 
 def test_restore_and_backup_overwrite_nothing(catalog, run, tmp_path):
-    run("backup", str(tmp_path / "backup"))
-    assert run("restore", str(tmp_path / "backup"))[0] == 1  # the collection is there
+    run("backup", tmp_path / "backup")
+    assert run("restore", tmp_path / "backup")[0] == 1  # the collection is there
     catalog.delete(NAME, aliases=True)
-    assert run("restore", str(tmp_path / "backup"))[0] == 0
+    assert run("restore", tmp_path / "backup")[0] == 0
     assert hubless.open(catalog.path, "pictures").count == small.COUNT - 2
     assert run("verify")[1]["sound"]
-    assert run("backup", str(tmp_path / "backup"))[0] == 1
+    assert run("backup", tmp_path / "backup")[0] == 1
 
 
 def reseal_all(catalog):
@@ -188,7 +188,7 @@ def test_verify_and_backup_name_what_is_wrong(catalog, run, tmp_path, damage):
     wanted = {damage: {first, second} for damage in OF_BOTH} | {damage: {second} for damage in OF_LAST}
     assert wanted.get(damage, named) <= named, told
     assert named
-    code, told = run("backup", str(tmp_path / "backup"))
+    code, told = run("backup", tmp_path / "backup")
     if damage is lose_collection:  # the alias is not copied, as nothing is there for it
         assert (code, told["sound"]) == (0, True)
         return
@@ -207,7 +207,7 @@ def test_version_that_shares_nothing_with_a_damaged_one_is_backed_up_alone(catal
     flip(catalog)
     sound = small.build_full(catalog.path, NAME, data=1, index="flat", replace_writes=True).version
     assert len({each["version"] for each in run("verify")[1]["problems"]}) == 2
-    assert run("backup", str(tmp_path / "backup"))[0] == 1
+    assert run("backup", tmp_path / "backup")[0] == 1
     copy = hubless.Catalog(tmp_path / "backup")
     assert copy.version_ids(NAME) == [sound]
     for kind in ("segments", "fits"):  # what only the damaged ones name is not copied
@@ -224,7 +224,7 @@ def test_what_several_versions_name_is_copied_once(catalog, run, tmp_path, monke
         copy_open(file, path)
 
     monkeypatch.setattr(backup, "copy_open", counted)
-    assert run("backup", str(tmp_path / "backup"))[0] == 0
+    assert run("backup", tmp_path / "backup")[0] == 0
     first, _ = (read_manifest(folder).files for folder in catalog.version_folders(NAME))
     shared = sorted(file.rpartition("/")[2] for file in first if "/" in file)
     assert sorted(name for name in copied if name in shared) == shared
@@ -259,7 +259,7 @@ def test_collection_without_a_current_version_is_named_and_copied_with_its_newes
     newest = catalog.version_ids(NAME)[-1]
     damage(catalog.path / NAME)
     assert run("verify")[0] == 1
-    code, told = run("backup", str(tmp_path / "backup"))
+    code, told = run("backup", tmp_path / "backup")
     assert (code, told["writes"]) == (1, {NAME: 2})
     assert told["problems"][-1]["problem"].endswith(f"{said}: the copy has {newest} in its place")
     assert hubless.open(tmp_path / "backup", NAME).count == small.COUNT - 2
@@ -275,15 +275,15 @@ def test_collection_that_is_only_being_created_is_no_fault(catalog, run):
 def test_chosen_collections_are_copied_and_restored(catalog, run, tmp_path):
     small.build_full(catalog.path, "others", index="flat")
     small.build_full(catalog.path, "more", index="flat")
-    assert run("backup", str(tmp_path / "backup"), "--skip", "more")[1]["writes"] == {NAME: 2, "others": 0}
-    code, told = run("restore", str(tmp_path / "backup"), "--collection", "others", on=tmp_path / "new")
+    assert run("backup", tmp_path / "backup", "--skip", "more")[1]["writes"] == {NAME: 2, "others": 0}
+    code, told = run("restore", tmp_path / "backup", "--collection", "others", on=tmp_path / "new")
     assert (code, told["writes"]) == (0, {"others": 0})
-    assert run("restore", str(tmp_path / "backup"), "--collection", "more", on=tmp_path / "new")[0] == 1
+    assert run("restore", tmp_path / "backup", "--collection", "more", on=tmp_path / "new")[0] == 1
     assert hubless.Catalog(tmp_path / "new").collections() == ["others"]
 
 
 def test_restore_of_a_folder_with_nothing_to_restore_is_refused_and_makes_no_catalog(catalog, run, tmp_path):
-    assert run("backup", str(tmp_path / "backup"))[0] == 0
+    assert run("backup", tmp_path / "backup")[0] == 0
     for folder, chosen in ((tmp_path, ()), (tmp_path / "backup" / NAME, ()), (tmp_path / "backup", ("--skip", NAME))):
         assert run("restore", str(folder), *chosen, on=tmp_path / "new")[0] == 1
         assert not (tmp_path / "new").exists()
@@ -307,8 +307,8 @@ def test_copies_have_the_modes_of_what_is_copied(catalog, run, tmp_path):
         folder.chmod(0o700)
     for file in (home / LOG, home / offsets):
         file.chmod(0o600)
-    run("backup", str(tmp_path / "backup"))
-    run("restore", str(tmp_path / "backup"), on=tmp_path / "new")
+    run("backup", tmp_path / "backup")
+    run("restore", tmp_path / "backup", on=tmp_path / "new")
     for copy in (tmp_path / "backup", tmp_path / "new"):
         there = copy / NAME
         modes = [path.stat().st_mode & 0o777 for path in (copy, there, *(there / each for each in folders))]
@@ -319,14 +319,14 @@ def test_copies_have_the_modes_of_what_is_copied(catalog, run, tmp_path):
 
 def test_restore_that_fails_at_the_end_leaves_nothing_and_succeeds_when_it_is_repeated(catalog, run, tmp_path):
     small.build_full(catalog.path, "others", index="flat")
-    run("backup", str(tmp_path / "backup"))
+    run("backup", tmp_path / "backup")
     new = tmp_path / "new"
     new.mkdir()
     (new / ".aliases.json").mkdir()  # so that they cannot be written
-    assert run("restore", str(tmp_path / "backup"), on=new)[0] == 1
+    assert run("restore", tmp_path / "backup", on=new)[0] == 1
     assert [path.name for path in new.iterdir() if not path.name.startswith(".")] == []
     (new / ".aliases.json").rmdir()
-    assert run("restore", str(tmp_path / "backup"), on=new)[0] == 0
+    assert run("restore", tmp_path / "backup", on=new)[0] == 0
     assert hubless.open(new, "pictures").count == small.COUNT - 2
 
 
@@ -341,7 +341,7 @@ def test_catalog_on_a_read_only_disk_is_verified_and_backed_up_with_the_writes_o
         disks.remount(medium, "ro")
         code, told = run("verify", on=medium / "catalog")
         assert (code, told["writes"]) == (0, {NAME: 3})
-        code, told = run("backup", str(tmp_path / "backup"), on=medium / "catalog")
+        code, told = run("backup", tmp_path / "backup", on=medium / "catalog")
         assert (code, told["writes"]) == (0, {NAME: 3})
         assert run("restore", str(medium / "catalog"), on=tmp_path / "new")[0] == 0
     for copy in (tmp_path / "backup", tmp_path / "new"):

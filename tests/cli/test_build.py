@@ -25,9 +25,10 @@ def test_build_shows_what_it_built_and_makes_it_current(build, run, tmp_path):
     assert shown["fitted"].startswith(f"on all {bank} bank queries; ")
 
 
-def test_index_is_cut_into_shards_and_says_so(build, monkeypatch):
+def test_parameters_of_a_correction_and_shards_are_taken_and_shown(build, monkeypatch):
     monkeypatch.setattr(shards, "SHARD_LEAST", 8)
-    assert dict(build("--set", "shard_targets=16").table)["index"] == "flat in 3 segments"
+    shown = dict(build("--correction", "nnn:k=4", "--set", "weight=0.5", "--set", "shard_targets=16").table)
+    assert (shown["correction"], shown["index"]) == ("nnn k 4, weight 0.5", "flat in 3 segments")
     assert "shard_targets: expected a whole number from 8" in build("--set", "shard_targets=7").err
 
 

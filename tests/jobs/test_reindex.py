@@ -119,27 +119,20 @@ def test_writes_after_the_run_began_stay_in_the_log_and_are_served(built):
     assert {"first", "second"} <= stored(built).keys()
 
 
-def test_large_share_of_frozen_offsets_asks_for_a_new_fit(built):
-    write_targets(built / "items" / "c.parquet", names(60, 70))
-    jobs.rewrite(built, refit={"frozen": 0.1})
-    done = run(built)
-    assert done.manifest.job.offsets == "fitted"
-    assert any("14.3 % of the targets came after the fit" in each for each in done.manifest.job.why)
-    assert done.manifest.frozen == 0
-
-
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"correction": {"name": "nnn", "parameters": {"k": 3}}}, "correction is nnn, and was csls"),
+        ({"correction": "nnn:k=3"}, "correction is nnn, and was csls"),
         ({"seed": 3}, "seed is 3, and was 0"),
         ({"refit": {"days": 1e-9}}, "days old"),
+        ({"refit": {"frozen": 0.1}}, "14.3 % of the targets came after the fit"),
     ],
 )
-def test_changed_settings_of_the_fit_ask_for_a_new_one(built, settings, why):
+def test_changed_settings_and_a_large_share_of_frozen_offsets_ask_for_a_new_fit(built, settings, why):
+    write_targets(built / "items" / "c.parquet", names(60, 70))
     jobs.rewrite(built, **settings)
     done = run(built)
-    assert done.manifest.job.offsets == "fitted"
+    assert (done.manifest.job.offsets, done.manifest.frozen) == ("fitted", 0)
     assert any(why in each for each in done.manifest.job.why)
 
 
@@ -154,14 +147,14 @@ def test_changed_bank_asks_for_a_new_fit_unless_it_never_shall(built):
 
 
 def test_gated_correction_is_prepared_anew_for_all_targets(folder):
-    jobs.rewrite(folder, correction={"name": "dis"})
+    jobs.rewrite(folder, correction="dis")
     run(folder)
     write_targets(folder / "items" / "c.parquet", ["item-80"])
     done = run(folder)
     assert done.manifest.job.offsets == "fitted"
     assert any("prepares all targets together" in each for each in done.manifest.job.why)
     (folder / "encoder.toml").write_text('type = "openai"\nurl = "http://127.0.0.1:1/v1"\nmodel = "m"\n')
-    jobs.rewrite(folder, correction={"name": "dis"}, encoder="encoder.toml")
+    jobs.rewrite(folder, correction="dis", encoder="encoder.toml")
     done = run(folder)
     assert (done.manifest.job.why, done.manifest.job.offsets) == (["the encoder changed"], "kept")
     assert "query_time.npz" in done.manifest.files

@@ -79,7 +79,7 @@ def as_payload(folder):
         (as_folder_link, {"targets": "[im]*/*.parquet"}),
         (as_bank, {"query_bank": "banks"}),
         (as_bank, {"query_bank": "banks/*.npy"}),
-        (as_bank, {"target_bank": "banks", "correction": {"name": "dual_is"}}),
+        (as_bank, {"target_bank": ["banks/0.npy", "banks/1.npy"], "correction": "dual_is:query_temperature=0.1"}),
         (as_bank, {"live_queries": "banks"}),
         (as_payload, {"targets": {"path": "own.npy", "payload": "title.jsonl"}}),
     ],

@@ -21,6 +21,7 @@ from hubless.store.query_sample import read_sample
 from hubless_client import AsyncClient, CannotSend, Client, Query
 
 QUERY, BATCH = "/v1/collections/photos/query", "/v1/collections/photos/query/batch"
+POINTS = "/v1/collections/photos/points"
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,15 @@ def test_what_is_no_picture_is_named(client, image, expected):
     assert expected in problem(client.post(QUERY, json={"image": image}))
     batch = {"queries": [{"image": in_base64(solid("red"))}, {"image": image}]}
     assert f"queries[1].{expected}" in problem(client.post(BATCH, json=batch))
+    points = [{"id": "new", "image": in_base64(solid("red"))}, {"id": "newer", "image": image}]
+    assert f"points[1].{expected}" in problem(client.put(POINTS, json={"points": points}))
+
+
+def test_point_may_be_a_picture_whose_vector_is_stored(client, photos):
+    client.put(POINTS, json={"points": [{"id": "new", "image": in_base64(solid("lime"))}]})
+    stored = client.get(f"{POINTS}/new", params={"with": "vector"}).json()["vector"]
+    np.testing.assert_allclose(stored, photos.encode_pictures([solid("lime")])[0], atol=1e-6)
+    assert client.delete(f"{POINTS}/new").json()["deleted"] == 1
 
 
 def test_pictures_may_be_as_large_as_bodies(client):

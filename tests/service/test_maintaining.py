@@ -36,6 +36,10 @@ def home(tmp_path):
     return tmp_path / NAME
 
 
+def opened(home):
+    return hubless.open(home.parent, NAME)
+
+
 def settings(merge_at=0, keep=None, sample=None):
     return SimpleNamespace(merge_at=merge_at, max_added=100, keep_versions=keep, query_sample=sample)
 
@@ -62,17 +66,17 @@ def test_bank_that_waits_is_fitted_by_a_service_that_starts_later(home, start):
     order = give_bank(home, BANK, append=False)
     start()
     until(lambda: read_order(home) is None and not list((home / "bank").glob("*.npy")))
-    made = hubless.open(home.parent, NAME).manifest
+    made = opened(home).manifest
     assert (made.bank.queries, made.bank_order, made.log_seq) == (60, order.number, 1)
 
 
 def test_bank_that_a_version_has_is_not_fitted_twice(home):
     order = give_bank(home, BANK, append=True)
-    known = hubless.open(home.parent, NAME).manifest.bank.queries
+    known = opened(home).manifest.bank.queries
     made = hubless.refit(home.parent, NAME, BANK, append=True, bank_order=order.number)
     assert made.bank.queries == known + 60
     assert do_task(bank_of(home)) == 0  # as after a kill between the version and the end of the order
-    assert (hubless.open(home.parent, NAME).version, read_order(home)) == (made.version, None)
+    assert (opened(home).version, read_order(home)) == (made.version, None)
 
 
 def test_work_waits_while_another_job_changes_the_collection(home, start, monkeypatch):
@@ -81,8 +85,8 @@ def test_work_waits_while_another_job_changes_the_collection(home, start, monkey
     with lease(home, "hubless reindex"):
         maintainer = start(merge_at=1)
         until(lambda: (NAME, "flush") in maintainer._not_before)
-        assert hubless.open(home.parent, NAME).parts.added == 1
-    until(lambda: hubless.open(home.parent, NAME).parts.added == 0)
+        assert opened(home).parts.added == 1
+    until(lambda: opened(home).parts.added == 0)
 
 
 def test_bank_that_another_worker_fits_is_said_to_wait_once_each(home, start, monkeypatch, caplog):
@@ -117,8 +121,8 @@ def test_work_whose_process_is_killed_is_done_again(home, start, monkeypatch):
     start()
     os.kill(until(child), signal.SIGKILL)
     until(lambda: not is_running(home))
-    assert hubless.open(home.parent, NAME).count == len(model()) + 1
-    until(lambda: hubless.open(home.parent, NAME).manifest.bank_order == order.number)
+    assert opened(home).count == len(model()) + 1
+    until(lambda: opened(home).manifest.bank_order == order.number)
 
 
 def child():
@@ -176,7 +180,7 @@ def test_raw_collection_corrects_itself_once_enough_live_queries_are_sampled(raw
     until(lambda: read_order(home) is None)
     for thread in made.stop():
         thread.join()
-    manifest = hubless.open(home.parent, NAME).manifest
+    manifest = opened(home).manifest
     assert (manifest.correction.name, 100 < manifest.bank.queries <= 200) == ("auto", True)
     assert re.search(r"by itself on \d{4}-\d\d-\d\d, with \d+ of 300 sampled", manifest.notes[-1])
 
@@ -187,7 +191,7 @@ def test_live_queries_that_are_no_good_bank_leave_the_collection_raw(raw):
     give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
     assert do_task(bank_of(home)._replace(sample=sample)) == FAILED
     assert read_status(home).problem["detail"].startswith("sampled: expected live queries that the correction suits")
-    assert (read_order(home), hubless.open(home.parent, NAME).manifest.bank) == (None, None)
+    assert (read_order(home), opened(home).manifest.bank) == (None, None)
 
 
 def test_bank_that_takes_the_place_of_one_with_enough_live_queries_waits_on(raw):
@@ -196,7 +200,7 @@ def test_bank_that_takes_the_place_of_one_with_enough_live_queries_waits_on(raw)
     order = give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
     assert do_task(bank_of(home)._replace(sample=sample)) == 0
     assert (read_order(home), read_status(home).version) == (order, None)
-    assert hubless.open(home.parent, NAME).manifest.bank is None
+    assert opened(home).manifest.bank is None
 
 
 def test_disk_that_refuses_leaves_the_bank_for_another_time(home, monkeypatch):

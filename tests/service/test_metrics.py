@@ -39,12 +39,15 @@ def test_requests_are_counted_by_route_method_and_status(client):
     client.head("/livez")
     client.get("/v1/collections/words/points/target-50")
     found = samples(client)
-    assert value(found, "hubless_requests_total", route=TEMPLATE, method="POST", status="200") == 3
-    assert value(found, "hubless_requests_total", route=TEMPLATE, method="POST", status="422") == 1
-    assert value(found, "hubless_requests_total", route=TEMPLATE, method="GET", status="405") == 1
-    assert value(found, "hubless_requests_total", route="/livez", method="HEAD", status="200") == 1
-    point = "/v1/collections/{collection}/points/{id}"
-    assert value(found, "hubless_requests_total", route=point, method="GET", status="200") == 1
+    counted = {
+        (TEMPLATE, "POST", "200"): 3,
+        (TEMPLATE, "POST", "422"): 1,
+        (TEMPLATE, "GET", "405"): 1,
+        ("/livez", "HEAD", "200"): 1,
+        ("/v1/collections/{collection}/points/{id}", "GET", "200"): 1,
+    }
+    for (route, method, status), count in counted.items():
+        assert value(found, "hubless_requests_total", route=route, method=method, status=status) == count
     assert value(found, "hubless_request_seconds_count", route=TEMPLATE) == 5
     assert value(found, "hubless_errors_total", code="unknown_words") == 1
     assert value(found, "hubless_errors_total", code="method_not_allowed") == 1

@@ -195,12 +195,13 @@ def test_query_gets_the_same_answer_past_the_layers_and_through_them(serve, word
 
 @pytest.mark.parametrize("path", ["/livez", "/v1/collections", "/v1/collections/none", "/openapi.json", "/none"])
 def test_answer_runs_nothing_is_framed_nowhere_and_is_not_kept(http, path):
-    headers = http.get(path).headers
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["x-frame-options"] == "DENY"
-    assert headers["referrer-policy"] == "no-referrer"
-    assert headers["cache-control"] == "no-store"
-    assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+    assert http.get(path).headers.items() >= {
+        ("x-content-type-options", "nosniff"),
+        ("x-frame-options", "DENY"),
+        ("referrer-policy", "no-referrer"),
+        ("cache-control", "no-store"),
+        ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
+    }
 
 
 def test_documentation_page_may_run_files_of_the_server_and_no_other_script(server):

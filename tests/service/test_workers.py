@@ -130,15 +130,10 @@ def firsts(supervisor):
 
 
 def test_one_worker_is_the_first_whichever_dies_and_none_while_others_answer(supervisor, memory):
-    supervisor.start_missing()
-    assert firsts(supervisor) == [(0, True), (1, False), (2, False)]
-    supervisor.forget(1)
-    supervisor.start_missing()
-    assert firsts(supervisor) == [(0, True), (1, False), (2, False)]
-    supervisor.forget(0)  # before it had loaded: no worker answers
-    supervisor.start_missing()
-    assert firsts(supervisor) == [(0, True), (1, False), (2, False)]
-    supervisor.forget(0)
+    for slot in (1, 0, 0):  # the first before it had loaded: no worker answers
+        supervisor.start_missing()
+        assert firsts(supervisor) == [(0, True), (1, False), (2, False)]
+        supervisor.forget(slot)
     memory.loaded[0] = 1  # now others answer
     supervisor.start_missing()
     assert firsts(supervisor) == [(0, False), (1, False), (2, False)]

@@ -783,15 +783,18 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** @description A target that comes, or replaces the one of the same id. With neither vector nor text no search finds it. */
+        /** @description A target that comes, or replaces the one of the same id. Without vector, text and image no search finds it. */
         PointToPut: {
             id: components["schemas"]["StoredId"];
+            /** @description A picture, for collections whose encoder takes pictures. */
+            image?: string | null;
             /** @description Values of the collection's payload columns; what is not given is null. */
             payload?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Instead of the vector, for collections that have an encoder. */
+            /** @description A text, for collections that have an encoder. */
             text?: string | null;
+            /** @description A vector, as long as the collection's dim. */
             vector?: components["schemas"]["QueryVector"] | null;
         };
         /** @description An error, RFC 9457. */

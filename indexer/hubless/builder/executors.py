@@ -25,7 +25,6 @@ def executing(executor: str, folder: Path) -> Iterator[None]:
 
     Raises `HublessError` if the package of the executor is not installed.
     """
-    check_executor(executor)
     if executor == LOCAL:
         yield
         return

@@ -46,7 +46,7 @@ from hubless.vectors.arrays import check_dim
 from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import FREE_SCHEMA, is_free
-from hubless.vectors.readers.payload_text import TYPES
+from hubless.vectors.payload import known_types
 from hubless.vectors.space import Space
 
 ID_TYPES = {"int64": pa.int64(), "string": pa.large_string()}
@@ -141,12 +141,7 @@ def _give_encoder(home: Catalog, collection: str, encoder: Endpoint) -> None:
 
 
 def _schema(types: Mapping[str, str] | None) -> pa.Schema:
-    if types is None:
-        return FREE_SCHEMA
-    for name, kind in types.items():
-        if not isinstance(name, str) or kind not in TYPES:
-            raise InputError(f"payload_schema.{name}", f"one of {', '.join(TYPES)}", repr(kind))
-    return pa.schema([(name, TYPES[kind]) for name, kind in types.items()])
+    return FREE_SCHEMA if types is None else pa.schema(known_types(types))
 
 
 def _compare(home: Catalog, name: str, dim: int, recipe: Recipe, id_type: str, schema: pa.Schema) -> None:

@@ -1,6 +1,5 @@
 """The recipe of a version: metric, correction, engine, index and its aims. Checked before any work."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from hubless.builder.shards import check_shard_targets
 from hubless.corrections import GIVEN, OURS, Correction, correction as correction_named
 from hubless.corrections.banks.bank_checks import without_queries
 from hubless.corrections.roles import NumbersLike
-from hubless.errors import BundleDamaged, InputError, advice, one_line
+from hubless.errors import BundleDamaged, InputError, advice
 from hubless.kernels.forks import cached_property
 from hubless.knn import index_type
 from hubless.knn.aims import AUTO, RECALL, Aims, parse_aims
@@ -23,7 +22,6 @@ from hubless.search.parts import Parts
 from hubless.store.bundle import MANIFEST, Manifest
 from hubless.vectors.arrays import check_at_least
 from hubless.vectors.comparing import Metric, check_metric
-from hubless.vectors.fetched import fetched_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +61,8 @@ class Recipe:
         _ = self.aims
         if self.engine != FAISS:
             external_engine(self.engine)
-        if isinstance(self.dims, int):
-            check_at_least("dims", self.dims, 1)
+        if self.dims not in (None, AUTO):
+            check_at_least("dims", self.dims, 1)  # type: ignore[arg-type]  # which it looks at
         check_together(vars(self))
         check_executor(self.executor)
         given = (self.parameters or {}).items()
@@ -136,20 +134,3 @@ def recipe_of(parts: Parts) -> StoredRecipe:
         return StoredRecipe.of(parts.manifest)
     except InputError as error:  # the manifest is right by its hash
         raise BundleDamaged((parts.folder or Path()) / MANIFEST, str(error)) from error
-
-
-def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:
-    """Return name and parameters of a correction from a parameter file, as `tune` writes it."""
-    path = fetched_file(Path(path), "correction from")
-    name = f"correction from ({path.name})"
-    try:
-        read = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(name, "a JSON file, as tune writes it", one_line(error)) from error
-    if not isinstance(read, dict) or not isinstance(read.get("correction"), str):
-        raise InputError(name, 'an object with "correction" and "parameters"', one_line(ValueError(repr(read)[:80])))
-    parameters = read.get("parameters", {})
-    if not isinstance(parameters, dict):
-        raise InputError(f"{name}, parameters", "an object", type(parameters).__name__)
-    correction_named(read["correction"], parameters)
-    return read["correction"], parameters

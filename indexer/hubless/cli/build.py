@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import hubless
-from hubless.builder.recipe import read_correction
+from hubless.builder.written_corrections import read_correction, short_correction
 from hubless.cli.options import (
     SET,
     CatalogOption,
@@ -23,6 +23,7 @@ from hubless.cli.options import (
 from hubless.cli.printing import beside_chance, empty_table, facts, print_json, print_table, warn
 from hubless.corrections import CORRECTIONS, correction as make_correction, is_given
 from hubless.errors import InputError
+from hubless.filters.shown import cut
 from hubless.knn import INDEXES
 from hubless.search.engines.external import engine, engine_names
 from hubless.store.bundle import ClicksRecord, ConfidenceRecord, DecidedStrength, PriorRecord
@@ -78,6 +79,7 @@ def build_command(
     """
     if index not in _INDEXES:  # for others engines are loaded, whose packages are large
         check_choice(index, [*_INDEXES, *(kind for name in engine_names() for kind in engine(name).indexes)], "--index")
+    correction, written = short_correction(correction)
     given, parameters = _settings(correction, set_)
     if correction not in CORRECTIONS and not is_given(correction):
         correction, parameters = read_correction(Path(correction))
@@ -91,7 +93,7 @@ def build_command(
         encoder=encoder,
         metric=metric,
         correction=correction,
-        parameters=parameters,
+        parameters=written | parameters,
         index=index,
         **given,
     )
@@ -110,17 +112,15 @@ def build_command(
 
 def _settings(correction: str, set_: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
     known = parameters_of(hubless.build, skip=(*parameters_of(build_command), "parameters", "offsets"))
-    if is_given(correction):
-        return read_settings(set_, known), {}
-    if correction not in CORRECTIONS:
-        if not correction.endswith(".json"):
-            check_choice(correction, CORRECTIONS, "--correction")
-        return read_settings(set_, known), {}
-    own = dict.fromkeys(parameters_of(CORRECTIONS[correction]), Any)
+    named = correction in CORRECTIONS
+    if not named and not is_given(correction) and not correction.endswith(".json"):
+        check_choice(correction, CORRECTIONS, "--correction")
+    own = dict.fromkeys(parameters_of(CORRECTIONS[correction]) if named else (), Any)
     values = read_settings(set_, {**own, **known})
     parameters = {name: values.pop(name) for name in list(values) if name not in known}
     try:
-        make_correction(correction, parameters)
+        if named:
+            make_correction(correction, parameters)
     except InputError as error:
         raise typer.BadParameter(str(error), param_hint=SET) from error
     return values, parameters
@@ -261,7 +261,7 @@ def _print_payload(collection: hubless.Collection) -> None:
     (first,) = collection.payload([0])
     for name, kind in collection.parts.payload_types.items():
         example = json.dumps((first or {}).get(name), ensure_ascii=False, default=str)
-        table.add_row(name, kind, example if len(example) <= EXAMPLE else example[: EXAMPLE - 1] + "…")
+        table.add_row(name, kind, cut(example, EXAMPLE))
     print_table(table)
 
 

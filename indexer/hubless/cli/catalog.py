@@ -88,10 +88,8 @@ def alias_command(
     if (collection is not None or remove) != (alias is not None) or (remove and collection is not None):
         raise typer.BadParameter("needs either a COLLECTION or --remove", param_hint="ALIAS")
     home = managed(catalog)
-    if alias is not None and collection is not None:
-        home.set_alias(alias, collection)
-    elif alias is not None:
-        home.remove_alias(alias)
+    if alias is not None:
+        home.remove_alias(alias) if collection is None else home.set_alias(alias, collection)
     found = {known: standing.collection for known, standing in home.aliases().items()}
     if json_:
         print_json(found)

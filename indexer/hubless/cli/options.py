@@ -1,7 +1,6 @@
 """Options that commands share, values of `--set`, and what they examine: files or a collection."""
 
 import inspect
-import json
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Annotated, Any, Literal, NoReturn, Union, Unpack, get_args, g
 import typer
 
 import hubless
+from hubless.builder.written_corrections import parse_value
 from hubless.diagnosing.gallery import Gallery, gallery_of, open_gallery
 from hubless.errors import TAKEN
 from hubless.vectors.comparing import Metric
@@ -96,7 +96,6 @@ def check_choice(value: str, names: Collection[str], option: str) -> None:
 
 SET = "--set"
 _SETTING = re.compile(r"(?s)(?P<name>[^.=]+)(\.(?P<key>[^=]+))?=(?P<text>.*)")
-_SHORT_NUMBER = re.compile(r"[+-]?\.[0-9]+")
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false"}
 _TAKEN_BY: dict[type, set[Any]] = {bool: {bool}, int: {int, float}, float: {float}}
 """Types of parameters that take a value of JSON as it is."""
@@ -142,16 +141,6 @@ def read_settings(given: Sequence[str] | None, known: Mapping[str, Any], *, othe
             _refuse(f"{name} takes one value, {name}=VALUE, got {each}")
         values.setdefault(name, {})[key] = _value(f"{name}.{key}", text, _members((*get_args(mapping), Any)[1]))
     return values
-
-
-def parse_value(text: str) -> Any:
-    """Return a JSON value such as `64`, `0.5` or `null`, or a number such as `.5`. Anything else is a string."""
-    if _SHORT_NUMBER.fullmatch(text):
-        return float(text)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _members(annotation: Any) -> tuple[Any, ...]:

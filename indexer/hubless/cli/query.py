@@ -14,6 +14,7 @@ import hubless
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, read_settings, refuse
 from hubless.cli.printing import empty_table, payload_text, print_json, print_table
 from hubless.errors import storage_errors
+from hubless.filters.shown import cut
 from hubless.search.collection import filter_of
 from hubless.store.durable import check_place, replace_text
 from hubless.vectors.comparing import comparison
@@ -91,7 +92,8 @@ def query_command(
     asked = list(_asked(opened, vectors, text, image, id_))
     if compare:
         both = [opened.side_by_side(**queries, **how, strength=strength) for queries in asked]
-        pairs = [pair for one in both for pair in _side_by_side(opened, one)]
+        sides = ((_answers(opened, one.raw), _answers(opened, one.corrected)) for one in both)
+        pairs = [{"raw": raw, "corrected": corrected} for two in sides for raw, corrected in zip(*two, strict=True)]
         _tell(pairs, json_, output, _print_side)
         if not json_ and output is None:
             typer.echo("Positive offsets mark hubs. Last column: the raw rank of the corrected hit.")
@@ -169,11 +171,6 @@ def _answers(opened: hubless.Collection, results: hubless.Results) -> list[dict[
     return answers
 
 
-def _side_by_side(opened: hubless.Collection, both: hubless.SideBySide) -> list[dict[str, Any]]:
-    sides = zip(_answers(opened, both.raw), _answers(opened, both.corrected), strict=True)
-    return [{"raw": raw, "corrected": corrected} for raw, corrected in sides]
-
-
 def _hits(answer: dict[str, Any], explain: bool, title: str) -> Table:
     why = ("rank", "raw rank", "found", "raw found", "strength") if explain else ()
     headings = ("id", "score", "similarity", "offset", *why, "payload")
@@ -201,8 +198,7 @@ def _switched(answer: dict[str, Any]) -> str:
 
 def _named(hit: dict[str, Any]) -> str:
     values = dict.fromkeys([str(hit["id"]), *map(str, filter(None, (hit.get("payload") or {}).values()))])
-    text = " ".join(" ".join(values).split())
-    return text if len(text) <= _NAMED else f"{text[: _NAMED - 1]}…"
+    return cut(" ".join(" ".join(values).split()), _NAMED)
 
 
 def _rank(value: int | None) -> str:

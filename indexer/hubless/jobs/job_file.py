@@ -12,6 +12,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SkipValidation,
     ValidationError,
     field_validator,
     model_validator,
@@ -20,16 +21,28 @@ from pydantic_core import ErrorDetails
 
 from hubless.builder.executors import NAMES, check_executor
 from hubless.builder.incompatible import check_together
+from hubless.builder.written_corrections import short_correction
 from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.jobs.databases import databases
 from hubless.knn.aims import RECALL
 from hubless.store.names import check_name
 from hubless.vectors.comparing import Metric
-from hubless.vectors.readers.payload_text import TYPES
+from hubless.vectors.object_rows import brief
+from hubless.vectors.payload import known_types
 
 JOB_VERSION = 1
 MOST_GONE = 0.2
-
+_EXPECTED = {
+    "model": "keys and values",
+    "dict": "keys and values",
+    "string": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "too": "at least one",
+    "invalid": "text",
+}
+"""Expected values by the first words of pydantic's types of errors. The others are what pydantic says."""
 _Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -68,8 +81,10 @@ class IndexChoice(_Section):
 
     type: str = "auto"
     recall: float = RECALL
-    memory: int | str | None = None
-    latency: float | str | None = None
+    memory: SkipValidation[int | str | None] = None
+    """Bytes, or a text such as 4GB."""
+    latency: SkipValidation[float | str | None] = None
+    """Milliseconds of a query on one thread, or a text such as 2ms."""
     engine: str = "faiss"
     """Holds the vectors: faiss, or an installed engine."""
     shard_targets: int | None = None
@@ -93,8 +108,7 @@ class _Gate(_Section):
     @model_validator(mode="after")
     def _bounded(self) -> "_Gate":
         bounds = [name for name in type(self).model_fields if name.startswith(("min", "max"))]
-        given = [name for name in bounds if name in self.model_fields_set]
-        if all(getattr(self, name) is None for name in given):
+        if all(getattr(self, name) is None for name in self.model_fields_set.intersection(bounds)):
             raise ValueError(f"a bound: {' or '.join(bounds)}")
         return self
 
@@ -117,8 +131,8 @@ class ColumnsGate(_Gate):
     """The share of a column's values that no file has now."""
 
 
-class RecallGate(_Gate):
-    """Recall of the index on held-out queries."""
+class LeastShare(_Gate):
+    """The least that a share may be."""
 
     min: _Share | None = None
 
@@ -140,12 +154,6 @@ class CanariesGate(_Gate):
     max_changed: _Share | None = None
 
 
-class CoverageGate(_Gate):
-    """Share of the targets that the query bank covers."""
-
-    min: _Share | None = None
-
-
 class FirstRightGate(_Gate):
     """R@1 on labelled pairs."""
 
@@ -163,10 +171,12 @@ class Gates(_Section):
 
     rows: RowsGate = RowsGate(max_gone=MOST_GONE)
     columns: ColumnsGate = ColumnsGate(max_emptied=MOST_GONE)
-    recall: RecallGate | None = None
+    recall: LeastShare | None = None
+    """Recall of the index on held-out queries."""
     hubness: HubnessGate | None = None
     canaries: CanariesGate | None = None
-    coverage: CoverageGate | None = None
+    coverage: LeastShare | None = None
+    """Share of the targets that the query bank covers."""
     r_at_1: FirstRightGate | None = None
 
     @field_validator("*", mode="before")
@@ -193,11 +203,19 @@ class ExecutorChoice(_Section):
 
 
 def _listed(given: Any) -> Any:
-    return given if isinstance(given, list) else [given]
+    return [given] if isinstance(given, str) else given
 
 
 def _sources(given: Any) -> Any:
-    return [{"path": each} if isinstance(each, str) else each for each in _listed(given)]
+    listed = given if isinstance(given, list) else [given]
+    return [{"path": each} if isinstance(each, str) else each for each in listed]
+
+
+def _short(given: Any) -> Any:
+    return dict(zip(("name", "parameters"), short_correction(given), strict=True)) if isinstance(given, str) else given
+
+
+_Files: TypeAlias = Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_listed)]
 
 
 class ReindexJob(_Section):
@@ -212,11 +230,12 @@ class ReindexJob(_Section):
     targets: Annotated[list[TargetFiles], BeforeValidator(_sources)] = Field(min_length=1)
     payload_schema: dict[str, str] = {}
     """Types of payload columns."""
-    query_bank: Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_listed)] = Field(min_length=1)
+    query_bank: _Files = Field(min_length=1)
     """Files of example queries, folders of files, or patterns."""
-    publish: Annotated[list[str], BeforeValidator(_listed)] = []
+    publish: _Files | None = None
     """Databases whose rows of the same ids get the offsets."""
-    target_bank: str | None = None
+    target_bank: _Files | None = None
+    """Files of extra targets, likewise."""
     live_queries: str | None = None
     """About 200 real ones choose the strength."""
     clicks: str | None = None
@@ -228,14 +247,14 @@ class ReindexJob(_Section):
     fit_by: str | None = Field(default=None, min_length=1)
     """The payload column of the group whose own queries correct a target."""
     encoder: str | None = None
-    correction: CorrectionChoice = CorrectionChoice()
+    correction: Annotated[CorrectionChoice, BeforeValidator(_short)] = CorrectionChoice()
     index: IndexChoice = IndexChoice()
     refit: RefitRules = RefitRules()
     gates: Gates = Gates()
     retention: Retention = Retention()
     executor: ExecutorChoice = ExecutorChoice()
-    dims: int | Literal["auto"] | None = None
-    """Reduce vectors to so many dimensions."""
+    dims: SkipValidation[int | Literal["auto"] | None] = None
+    """Reduce vectors to so many dimensions; auto chooses."""
     keep_full: bool = False
     """Only the index has `dims` dimensions; whole vectors rank."""
     seed: int = Field(default=0, ge=0)
@@ -250,27 +269,27 @@ class ReindexJob(_Section):
 
     @field_validator("publish")
     @classmethod
-    def _databases(cls, addresses: list[str]) -> list[str]:
-        for address in addresses:
+    def _databases(cls, addresses: list[str] | None) -> list[str] | None:
+        for address in addresses or ():
             databases(address).parse_address(address)
         return addresses
 
     @field_validator("payload_schema")
     @classmethod
     def _typed(cls, types: dict[str, str]) -> dict[str, str]:
-        if unknown := [f"{column}: {kind}" for column, kind in types.items() if kind not in TYPES]:
-            raise ValueError(f"types that are one of {', '.join(TYPES)}, and not {unknown[0]}")
+        known_types(types)
         return types
 
     @model_validator(mode="after")
     def _combined(self) -> "ReindexJob":
-        check_together({**self.settings, "correction": self.correction.name})
+        check_together(self.settings)
         return self
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings by the names that `hubless.build` has for them."""
-        return {**vars(self), **vars(self.index), "publish": self.publish or None}
+        chosen = {"correction": self.correction.name, "parameters": self.correction.parameters}
+        return {**vars(self), **vars(self.index), **chosen, "index": self.index.type, "executor": self.executor.type}
 
 
 def schema() -> dict[str, Any]:
@@ -282,10 +301,10 @@ def read_job(path: Path) -> ReindexJob:
     """Return the job of a file. Raises `StorageError`, or `InputError` that names the first mistake."""
     content = _read_yaml(path)
     if not isinstance(content, dict):
-        raise InputError(path.name, "keys and values, such as version: 1", _shown(content))
+        raise InputError(path.name, "keys and values, such as version: 1", brief(content))
     version = content.get("version", JOB_VERSION)
     if version != JOB_VERSION or isinstance(version, bool):  # first, as of another one all else may be different
-        raise InputError(f"{path.name}: version", f"{JOB_VERSION}, which this hubless reads", _shown(version))
+        raise InputError(f"{path.name}: version", f"{JOB_VERSION}, which this hubless reads", brief(version))
     try:
         return ReindexJob.model_validate(content)
     except ValidationError as error:
@@ -325,7 +344,8 @@ def _read_yaml(path: Path) -> Any:
 def _mistake(path: Path, found: ErrorDetails) -> InputError:
     place = found["loc"]
     kind = found["type"]
-    received = _shown(found["input"])
+    received = brief(found["input"])
+    error = found.get("ctx", {}).get("error")
     if kind == "extra_forbidden":
         known = _known_keys(place[:-1])
         received = str(place[-1])
@@ -334,12 +354,13 @@ def _mistake(path: Path, found: ErrorDetails) -> InputError:
     elif kind == "missing":
         expected = "a value"
         received = "none"
-    else:
-        error = found.get("ctx", {}).get("error")
-        said = error.expected if isinstance(error, InputError) else found["msg"]
-        expected = said.removeprefix("Value error, ").removeprefix("Input should be ")
-        if isinstance(error, InputError) and not place:
+    elif isinstance(error, InputError):
+        if not place:
             return error.about(f"{path.name}: {error.parameter}")
+        expected = error.expected
+    else:
+        said = found["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+        expected = _EXPECTED.get(kind.partition("_")[0], said)
     return InputError(f"{path.name}: {'.'.join(map(str, place)) or 'the job'}", expected, received)
 
 
@@ -355,8 +376,3 @@ def _model_in(annotation: Any) -> type[BaseModel]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(_model_in(each) for each in get_args(annotation) if each is not type(None))
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"

@@ -16,7 +16,8 @@ from hubless.builder.executors import LOCAL
 from hubless.builder.inputs.bases import AUTO_DIMS
 from hubless.builder.inputs.stamps import InputStamps
 from hubless.builder.pipeline.publishing import current_parts
-from hubless.builder.recipe import Recipe, read_correction
+from hubless.builder.recipe import Recipe
+from hubless.builder.written_corrections import read_correction
 from hubless.corrections import GIVEN, folds
 from hubless.corrections.roles import OWN_OFFSETS, PRIOR, TARGET_ROLES
 from hubless.errors import CollectionNotFound, DimensionMismatch, InputError, LogDamaged
@@ -189,14 +190,11 @@ def make_plan(job: ReindexJob, folder: Path, catalog: Catalog, *, full: bool = F
 
 
 def _recipe(job: ReindexJob, folder: Path) -> Recipe:
-    name = job.correction.name
-    parameters = job.correction.parameters
+    known = job.settings
     if job.correction.tuned is not None:
-        name, parameters = read_correction(folder / job.correction.tuned)
-    named = {"correction": name, "parameters": parameters, "index": job.index.type, "executor": job.executor.type}
-    known = {**job.settings, **named}
+        known["correction"], known["parameters"] = read_correction(folder / job.correction.tuned)
     recipe = Recipe(**{each.name: known[each.name] for each in fields(Recipe) if each.name in known})
-    recipe.check_inputs(**job.settings)
+    recipe.check_inputs(**known)
     return recipe
 
 
@@ -239,11 +237,11 @@ def _has_dims(base: Manifest, job: ReindexJob) -> bool:
 
 def _bank_paths(job: ReindexJob, folder: Path) -> dict[str, list[Path]]:
     named = {f"query_bank.{number}": path for number, path in enumerate(job.query_bank)}
-    more = {name: getattr(job, name) for name in ("target_bank", "live_queries", "clicks")}
-    named |= {name: path for name, path in more.items() if path is not None}
+    named |= {name: getattr(job, name) for name in ("target_bank", "live_queries", "clicks")}
     found = {
-        name: (click_files(folder / path) if name == "clicks" else []) or found_files(path, folder, name)
-        for name, path in named.items()
+        name: (click_files(folder / given) if name == "clicks" else []) or found_files(given, folder, name)
+        for name, given in named.items()
+        if given is not None
     }
     if job.encoder is not None:
         path = folder / job.encoder
@@ -296,9 +294,7 @@ def _refit(plan: JobPlan, base: Manifest, record: JobRecord, now: datetime) -> l
     if job.refit.bank == "changed":
         names = sorted({*banks, *record.banks} - {"encoder"})
         why += [f"{name} changed" for name in names if not same(banks.get(name, []), record.banks.get(name, []))]
-    if (frozen := plan.share(base.frozen)) > job.refit.frozen:
-        most = f"at most {100 * job.refit.frozen:.1f} % may"
-        why.append(f"{100 * frozen:.1f} % of the targets came after the fit, and {most}")
+    why += _late(plan.share(base.frozen), job.refit.frozen, "the fit")
     age = now - datetime.fromisoformat(record.fitted)
     if job.refit.days is not None and age > timedelta(days=job.refit.days):
         why.append(f"the fit is {age.total_seconds() / 86400:.1f} days old, and may be {job.refit.days:g}")
@@ -306,11 +302,13 @@ def _refit(plan: JobPlan, base: Manifest, record: JobRecord, now: datetime) -> l
 
 
 def _retrain(plan: JobPlan, base: Manifest, record: JobRecord) -> list[str]:
-    why = _differences("index.", plan.index, record.index)
-    if (share := plan.share(base.grown)) > plan.job.index.grown:
-        most = f"at most {100 * plan.job.index.grown:.1f} % may"
-        why.append(f"{100 * share:.1f} % of the targets came after the index was trained, and {most}")
-    return why
+    late = _late(plan.share(base.grown), plan.job.index.grown, "the index was trained")
+    return _differences("index.", plan.index, record.index) + late
+
+
+def _late(share: float, most: float, event: str) -> list[str]:
+    said = f"{100 * share:.1f} % of the targets came after {event}, and at most {100 * most:.1f} % may"
+    return [said] if share > most else []
 
 
 def _differences(prefix: str, now: dict[str, Any], before: dict[str, Any]) -> list[str]:

@@ -80,11 +80,13 @@ def _is_file(path: Path) -> bool:
     return is_there(file) and not is_folder(file)
 
 
-def found_files(given: str, folder: Path, name: str) -> list[Path]:
+def found_files(given: str | Sequence[str], folder: Path, name: str) -> list[Path]:
     """Return the files that a path stands for: itself, those of a folder, or those that a pattern matches.
 
-    Raises `StorageError` if there is none, or if one cannot be looked at.
+    Of several paths the files of each. Raises `StorageError` if there is none, or if one cannot be looked at.
     """
+    if not isinstance(given, str):
+        return [file for path in given for file in found_files(path, folder, name)]
     if is_database(given):
         return [databases(given).copied_rows(given, copy_folder(without_secrets(given), "rows"))]
     if _ADDRESS.match(given):
@@ -186,7 +188,10 @@ class RowChanges:
         for number, rows in self.puts.items():
             opened = self.opened[number]
             if len(rows) and opened.ids is not None:
-                payload = None if opened.payload is None else _payload_of(opened.payload, opened.payload_columns, rows)
+                payload = None
+                if opened.payload is not None:
+                    names = opened.payload_columns
+                    payload = held_payload(open_dataset(payload_rows(opened.payload, names, rows)), names, rows).table()
                 chosen = SelectedVectors(opened.vectors, rows, opened.vectors.name)
                 yield FileTargets(chosen, opened.ids.take(pa.array(rows)), payload, rows)
 
@@ -318,10 +323,6 @@ def _payload_rows(payload: Dataset, columns: list[str]) -> Iterator[bytes]:
             for row in rows:
                 # a column that comes later is null until then, which is no change
                 yield repr([each for each in row.items() if each[1] is not None]).encode("utf-8", "replace")
-
-
-def _payload_of(payload: Dataset, names: Sequence[str], rows: I64) -> pa.Table:
-    return held_payload(open_dataset(payload_rows(payload, names, rows)), names, rows).table()
 
 
 def _joined(parts: Sequence[pa.Table], files: Sequence[SourceFile]) -> pa.Table:

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -56,12 +56,9 @@ class AwaitedService:
         """Raise `InputError` if the service refuses the key. One that does not answer yet is asked again in the end."""
         import httpx
 
-        try:
-            status = self._ask(timeout).status_code
-        except httpx.HTTPError:
-            return
-        if status in _REFUSED:
-            raise InputError(KEY_VARIABLE, self._key_that_may, f"status {status} from {self._address}")
+        with suppress(httpx.HTTPError):
+            if (status := self._ask(timeout).status_code) in _REFUSED:
+                raise InputError(KEY_VARIABLE, self._key_that_may, f"status {status} from {self._address}")
 
     def wait(self, version: str, timeout: float) -> ServiceWait:
         """Ask for the version of the collection until it is this one or a newer one."""

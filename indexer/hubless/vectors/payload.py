@@ -178,19 +178,20 @@ def no_ids_advised() -> Iterator[None]:
         raise InputError(error.parameter, f"{error.expected}; {hint}", error.received) from error
 
 
-def _known(types: "PayloadTypes | None") -> dict[str, pa.DataType]:
+def known_types(types: "PayloadTypes | None") -> dict[str, pa.DataType]:
+    """Return the types of columns by name. Raises `InputError` for one that there is not."""
     if not isinstance(types or {}, Mapping):
         raise InputError("payload schema", 'types by column, such as {"zip": "string"}', repr(types))
     for name, kind in (types or {}).items():
-        if not isinstance(kind, str) or kind not in TYPES:
-            raise InputError(f"payload schema, column {name}", f"one of {', '.join(TYPES)}", kind)
+        if not isinstance(name, str) or kind not in [*TYPES]:
+            raise InputError(f"payload_schema.{name}", f"one of {', '.join(TYPES)}", kind)
     return {name: TYPES[kind] for name, kind in (types or {}).items()}
 
 
 def typed_payload(opened: Dataset, types: "PayloadTypes | None", columns: Sequence[str] | None = None) -> Dataset:
     """Return the rows with columns in the types that were asked for. `columns` are payload; None for all."""
     check_types(opened.schema)
-    wanted = _known(types)
+    wanted = known_types(types)
     names = list(opened.schema.names if columns is None else columns)
     for name in wanted:
         if name not in names:
@@ -277,7 +278,7 @@ def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset
     kind = format_of(path, name, Use.PAYLOAD).name
     with reading_given(path, name):
         if kind in _TEXTS:
-            opened = open_dataset(_TEXTS[kind](path, _known(types)))
+            opened = open_dataset(_TEXTS[kind](path, known_types(types)))
         else:
             opened = _TABLES[kind](path, name).payload(())
         check_names(opened.schema.names, name)

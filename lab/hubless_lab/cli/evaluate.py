@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from hubless.builder.written_corrections import parse_value, short_correction
 from hubless.cli.options import (
     CatalogIfAny,
     CollectionIfAny,
@@ -16,12 +17,10 @@ from hubless.cli.options import (
     TargetsIfAny,
     chosen_collection,
     parameters_of,
-    parse_value,
     read_settings,
     refuse,
 )
 from hubless.cli.printing import empty_table, print_item, print_json, print_table
-from hubless.corrections import is_given
 from hubless.diagnosing.table import TextTable
 from hubless.errors import InputError
 from hubless.progress import bars_or_lines
@@ -266,17 +265,7 @@ def _usage(option: str, check: Any, *given: Any) -> Any:
 
 def entries_from(given: list[str] | None) -> list[Method]:
     """Return corrections that are written as NAME or NAME:KEY=VALUE,KEY=VALUE. Raises `InputError`."""
-    named: list[tuple[str, dict[str, Any]]] = []
-    for text in given or []:
-        if is_given(text):
-            named.append((text, {}))
-            continue
-        name, colon, rest = text.partition(":")
-        pairs = [setting.partition("=") for setting in rest.split(",")] if colon else []
-        if not all(key and equals for key, equals, _ in pairs):
-            raise InputError("correction", "NAME:KEY=VALUE,…", text)
-        named.append((name, {key: parse_value(value) for key, _, value in pairs}))
-    return as_methods(named)
+    return as_methods([short_correction(text) for text in given or []])
 
 
 def _attribute(payload: Path | None, column: str | None, groups: Path | None, top: int | None) -> Attribute | None:

@@ -3,6 +3,7 @@
 import ipaddress
 import logging
 from collections.abc import Callable
+from functools import lru_cache
 from time import monotonic
 
 _log = logging.getLogger("hubless.keys")
@@ -52,6 +53,7 @@ class Attempts:
             )
 
 
+@lru_cache
 def client_address(host: str) -> str:
     """An IPv4 address, or the network of an IPv6 one; what else a proxy may have said of its client, made printable."""
     try:

@@ -349,13 +349,10 @@ class PutOptions(WriteOptions):
     )
 
 
-class PointToPut(RequestModel):
-    """A target that comes, or replaces the one of the same id. With neither vector nor text no search finds it."""
+class PointToPut(QueryForms):
+    """A target that comes, or replaces the one of the same id. Without vector, text and image no search finds it."""
 
     id: StoredId
-    vector: QueryVector | None = None
-    text: Text | None = None
-    """Instead of the vector, for collections that have an encoder."""
     payload: PayloadRow | None = None
     """Values of the collection's payload columns; what is not given is null."""
 

@@ -129,18 +129,18 @@ def _add(written: Sequence[TargetExtras], beside: SentBeside) -> None:
 
 
 class JsonAnswer(Response):
-    """Bytes of JSON with status 200; Starlette would look through headers that there are not."""
+    """Bytes of JSON; Starlette would look through headers that there are not."""
 
-    def __init__(self, body: bytes) -> None:
-        self.status_code = 200
+    def __init__(self, body: bytes, *headers: tuple[bytes, bytes], status: int = 200) -> None:
+        self.status_code = status
         self.body = body
         self.background = None
-        self.raw_headers = [(b"content-length", b"%d" % len(body)), _JSON_TYPE]
+        self.raw_headers = [(b"content-length", b"%d" % len(body)), _JSON_TYPE, *headers]
 
 
-def send(document: Mapping[str, Any], headers: Mapping[str, str] | None = None, status: int = 200) -> Response:
+def send(document: Mapping[str, Any], *headers: tuple[bytes, bytes], status: int = 200) -> Response:
     """Send a document. Payload may hold whatever Arrow does."""
-    return Response(encode(document), status, headers, JSON)
+    return JsonAnswer(encode(document), *headers, status=status)
 
 
 async def send_heavy(weight: int, make: Callable[[], Mapping[str, Any]], trace: Trace | None = None) -> Response:

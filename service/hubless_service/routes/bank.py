@@ -69,11 +69,10 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
         if fitted:
             await engine.freshness.answer(name)
     waiting = await to_thread(read_order, engine.catalog.path / name)
-    return send(
-        await _describe(engine, engine.shelf.collection(name), waiting),
-        None if fitted else {"Location": f"/v1/collections/{name}/bank"},
-        200 if fitted else 202,
-    )
+    document = await _describe(engine, engine.shelf.collection(name), waiting)
+    if fitted:
+        return send(document)
+    return send(document, (b"location", f"/v1/collections/{name}/bank".encode()), status=202)
 
 
 @bank_routes.at("GET", _PATH, "The query bank that the correction was fitted on", BankAnswer)

@@ -298,7 +298,7 @@ async def _changed(
 
 def _alias_answer(name: str, alias: Alias) -> Response:
     document = _document(name, alias)
-    return send(document, {"ETag": document["etag"]})
+    return send(document, (b"etag", document["etag"].encode()))
 
 
 def _document(name: str, alias: Alias) -> AliasAnswer:

@@ -13,7 +13,6 @@ from hubless_service.http.responses import send, served
 from hubless_service.observing.traffic import is_traffic
 from hubless_service.routes.route import Call, Told, routes_of
 from hubless_service.routes.searches import what_is_asked
-from hubless_service.searching.encoding import Encoded
 
 click_routes = routes_of("clicks")
 
@@ -44,9 +43,8 @@ async def post_clicks(call: Call, held: Told, body: ClicksRequest) -> Response:
     if unknown:
         raise PointNotFound(f"{names_of(unknown)}: no target has this id; nothing was kept")
     vectors = {place: each for place, each in enumerate(asked) if isinstance(each, np.ndarray)}
-    words = {place: each for place, each in enumerate(asked) if isinstance(each, Encoded)}
     vectors |= await call.engine.encoding.vectors(
-        call.trace, held, words, lambda place: f"clicks[{place}].query.", call.deadline
+        call.trace, held, dict(enumerate(asked)), lambda place: f"clicks[{place}].query.", call.deadline
     )
     answer: ClicksAnswer = {"kept": 0, **served(held)}
     if is_traffic(call.trace, {}, 0.0):

@@ -30,12 +30,14 @@ from hubless_service.http.requests import (
     PointsRequest,
     PutOptions,
     PutPointsRequest,
+    QueryForms,
     ScrollRequest,
     WriteOptions,
 )
 from hubless_service.http.responses import send, send_heavy, served, stored_targets
 from hubless_service.http.values import NO_EXTRAS, Extras
 from hubless_service.routes.route import Call, Held, UrlOf, Writable, routes_of
+from hubless_service.routes.searches import what_is_asked
 from hubless_service.searching import edits
 from hubless_service.searching.search import find_targets, matches_of, scroll_targets
 from hubless_service.searching.writer import WritePlan
@@ -126,7 +128,7 @@ async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -
 
     target = await call.engine.run(call.trace, read, held)
     answer: PointAnswer = {**target, **served(held)}
-    return send(answer, {"ETag": f'"{target["seq"]}"'})
+    return send(answer, (b"etag", b'"%d"' % target["seq"]))
 
 
 def _usual(collection: hubless.Collection) -> Extras:
@@ -155,11 +157,16 @@ async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_matc
     if (table := body.table) is not None:
         plan = await heavy.run(table.nbytes, lambda: edits.plan_table(table, body.mode, held))
         return await _write(call, held, body, plan, table["id"].to_pylist(), if_match)
-    encoded = {}
-    if texts := edits.texts_of(body):
-        encoded = await call.engine.encoding.vectors(
-            call.trace, held, texts, lambda place: f"points[{place}].", call.deadline
+    asked = {
+        place: what_is_asked(
+            QueryForms.model_construct(vector=point.vector, text=point.text, image=point.image), f"points[{place}]."
         )
+        for place, point in enumerate(body.points)
+        if point.text is not None or point.image is not None
+    }
+    encoded = await call.engine.encoding.vectors(
+        call.trace, held, asked, lambda place: f"points[{place}].", call.deadline
+    )
     ids = list(map(_ID, body.points))
     plan = await heavy.run(held.parts.manifest.dim * len(ids), partial(edits.plan_put, body, ids, held, encoded))
     return await _write(call, held, body, plan, ids, if_match)

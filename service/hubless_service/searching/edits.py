@@ -18,22 +18,16 @@ from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.ids import id_array
 from hubless_service.http.arrow import check_distinct, put_of
 from hubless_service.http.problems import HttpProblem, clip
-from hubless_service.http.requests import DeletePointsRequest, PatchPointsRequest, PointToPatch, PutPointsRequest
+from hubless_service.http.requests import (
+    DeletePointsRequest,
+    PatchPointsRequest,
+    PointToPatch,
+    PutPointsRequest,
+)
 from hubless_service.searching.writer import WritePlan
 
 _TAG = re.compile(r'(?<!W/)"?\b([0-9]{1,19})\b"?')
 Planned = tuple[Write | None, dict[str, Any]]
-
-
-def texts_of(wanted: PutPointsRequest) -> dict[int, str]:
-    """Return the texts that are to become vectors, by the numbers of their points. Raises `InputError` for both."""
-    texts = {}
-    for place, point in enumerate(wanted.points):
-        if point.text is not None:
-            if point.vector is not None:
-                raise InputError(f"points[{place}].text", "either a vector or a text", "both")
-            texts[place] = point.text
-    return texts
 
 
 def plan_put(

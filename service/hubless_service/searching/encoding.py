@@ -18,7 +18,7 @@ from hubless.search.opening import read_encoder
 from hubless.store.bundle import read_manifest
 from hubless.vectors.arrays import F32
 from hubless.vectors.readers.pictures import pixels_of
-from hubless_service.http.requests import Picture, Query
+from hubless_service.http.requests import Asked, Picture, Query
 from hubless_service.http.trace import Trace, unless_gone
 from hubless_service.searching.work_queue import WorkQueue
 from hubless_service.settings import Settings
@@ -91,9 +91,7 @@ class Encoding:
         self, trace: Trace, collection: Collection, queries: Sequence[Query], deadline: float
     ) -> Sequence[Query]:
         """The queries with a vector in the place of each text and picture, those of one kind encoded by one call."""
-        asked: dict[int, Encoded] = {
-            i: query.asked for i, query in enumerate(queries) if isinstance(query.asked, Encoded)
-        }
+        asked = {i: query.asked for i, query in enumerate(queries)}
         vectors = await self.vectors(trace, collection, asked, lambda i: queries[i].where, deadline)
         return [query._replace(asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
 
@@ -101,7 +99,7 @@ class Encoding:
         self,
         trace: Trace,
         collection: Collection,
-        asked: Mapping[int, Encoded],
+        asked: Mapping[int, Asked],
         where: Callable[[int], str],
         deadline: float,
     ) -> dict[int, F32]:

@@ -12,28 +12,42 @@ OF_FILES = rows_of(
         ({"before": before, "after": after}, f"job.yaml: {words}")
         for before, after, words in (
             ("recall:", "recal:", "gates.recal: expected recall, the nearest known key, got recal"),
-            ("[a.npy, b.npy]", "{path: a.npy}", "query_bank.0: expected a valid string"),
+            ("[a.npy, b.npy]", "{path: a.npy}", "query_bank: expected a valid list, got {'path'"),
             ("collection:", "xyz:", "collection: expected a value, got none"),
-            ("gates:", "schedule: daily\ngates:", "schedule: expected "),
-            ("gates:", "quux: 1\ngates:", "quux: expected one of version, catalog, collection"),
-            ("min: 0.9", "", "gates.recall: expected a bound, or no such key, got None"),
+            ("min: 0.9", "", "gates.recall: expected a bound, or no such key, got none"),
             ("{min: 10}", "{}", "gates.rows: expected a bound: min or max or max_change or max_gone, got {}"),
             ("{min: 10}", "{min: null}", "gates.rows: expected a bound"),
-            ("min: 0.9", "min: high", "gates.recall.min: expected a valid number"),
+            ("min: 0.9", "min: high", "gates.recall.min: expected a number, got 'high'"),
             ("min: 0.9", "min: 1.5", "gates.recall.min: expected less than or equal to 1, got 1.5"),
             ("version: 1", "version: 2", "version: expected 1, which this hubless reads, got 2"),
             ("version: 1", "version: true", "version: expected 1"),
             ("version: 1\n", "", "version: expected a value"),
             ("photos", "a b", "collection: expected 1 to 64 letters"),
-            ("gates:", "payload_schema: {zip: text}\ngates:", "payload_schema: expected types that are one of"),
-            ("gates:", "correction: {from: a.json, name: nnn}\ngates:", "correction: expected either `from`"),
-            ("gates:", "executor: {type: dask}\ngates:", "executor.type: expected local, ray, or ray://HOST:PORT"),
-            ("gates:", "target_prior: {column: a}\ngates:", "target_prior: expected a valid string"),
+            ("items/*.parquet", "[]", "targets: expected at least one, got []"),
+            ("items/*.parquet", "5", "targets.0: expected keys and values, got 5"),
         )
     ),
     *(
-        ({"before": "gates:", "after": f"{line}\ngates:"}, f"job.yaml…: expected YAML, got a mistake{words}")
-        for line, words in (("seed: 1\nseed: 2", ": key seed stands twice"), ("seed: [", ""))
+        ({"before": "gates:", "after": f"{line}\ngates:"}, f"job.yaml{words}")
+        for line, words in (
+            ("schedule: daily", ": schedule: expected "),
+            ("quux: 1", ": quux: expected one of version, catalog, collection"),
+            ("payload_schema: {zip: text}", ": payload_schema: expected one of string, int64"),
+            ("payload_schema: zip", ": payload_schema: expected keys and values, got 'zip'"),
+            ("correction: {from: a.json, name: nnn}", ": correction: expected either `from`"),
+            ("correction: [csls]", ": correction: expected keys and values, got ['csls']"),
+            ("correction: csls:k", ": correction: expected NAME:KEY=VALUE,…, got 'csls:k'"),
+            ("correction: {1: 2}", ": correction.1: expected text, got 1"),
+            ("executor: {type: dask}", ": executor.type: expected local, ray, or ray://HOST:PORT"),
+            ("index: flat", ": index: expected keys and values, got 'flat'"),
+            ("index: {shard_targets: 1.5}", ": index.shard_targets: expected a whole number, got 1.5"),
+            ("target_prior: {column: a}", ": target_prior: expected text, got {'column'"),
+            ("target_bank: [a.npy, 5]", ": target_bank.1: expected text, got 5"),
+            ("fit_by: ''", ": fit_by: expected text, got ''"),
+            ("skip_bad_rows: 5", ": skip_bad_rows: expected true or false, got 5"),
+            ("seed: 1\nseed: 2", "…: expected YAML, got a mistake: key seed stands twice"),
+            ("seed: [", "…: expected YAML, got a mistake"),
+        )
     ),
     *(
         ({"after": text}, "job.yaml…: expected ")

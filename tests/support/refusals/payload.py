@@ -147,12 +147,12 @@ OF_SCHEMA = rows_of(
         )
     ),
     *(
-        ({"payload": CSV, "payload_schema": schema}, f"payload schema{words}")
+        ({"payload": CSV, "payload_schema": schema}, f"payload{words}")
         for schema, words in (
-            ({"c": "number"}, ", column c: expected one of string, int64"),
-            ({"c": ["string"]}, ", column c: expected one of string, int64"),
-            ("string", ": expected types by column"),
-            ({"d": "string"}, ": expected columns of the payload, c, beside, got d"),
+            ({"c": "number"}, "_schema.c: expected one of string, int64"),
+            ({"c": ["string"]}, "_schema.c: expected one of string, int64"),
+            ("string", " schema: expected types by column"),
+            ({"d": "string"}, " schema: expected columns of the payload, c, beside, got d"),
         )
     ),
     ({"payload_schema": {"rank": "string"}}, "payload schema: expected a payload"),

@@ -199,7 +199,8 @@ OF_POINTS = alone(
             (7, "vector: expected "),
         )
     ),
-    (point(text="boat"), "points[1].text: expected "),
+    (point(text="boat"), "points[1].vector: expected one of vector, text and image, got vector and text"),
+    (point(vector=None, image="ABCD"), "points[1].image: expected ", NoEncoder),
     *((point(id=wrong), "points[1].id: expected ") for wrong in (7, "good")),
     (point(colour="red"), "points[1].colour: expected ", UnknownField),
     (point(payload={"colour": "red"}), "points[1].payload: expected ", UnknownField),

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.errors import InputError
 from hubless.kernels.reductions import top_k, top_k_mean_each
 from hubless.measures.by_content import by_content
 from hubless.measures.evenness import SAME_ANSWERS, alike_answers
@@ -18,8 +17,6 @@ from hubless.store.clients import first_of_each, held_out, most_of_each
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import HeldVectors, VectorSource
 
-_SAME = SAME_ANSWERS
-"""Two live queries count once from this share of common answers on. Less suits uneven demand: docs/auto.md."""
 CLIENT_SHARE = 0.25
 _FOUND = 10
 _CSLS = 10  # queries of which a target's mean similarity is taken
@@ -56,24 +53,18 @@ def thin(
     targets: VectorSource,
     clients: Sequence[str] | None = None,
     *,
-    same: float = _SAME,
-    client_share: float = CLIENT_SHARE,
+    same: float = SAME_ANSWERS,
 ) -> ThinnedQueries:
     """Choose the live queries that make a good query bank.
 
     Answers are those of `csls` with these queries as its bank, so that a hub that all of them find makes no two alike.
     Queries with a share `same` of their first ten answers in common count once; above 1 none do. One client has at most
-    `client_share` of what is left; with few clients an equal share each.
+    a quarter of what is left; with few clients an equal share each.
     An outlier's highest similarity with a target is below Q₁ − 3·(Q₃ − Q₁), or above Q₃ + 3·(Q₃ − Q₁), Tukey's far-out
     fences over all queries: it asks for nothing, or was made of a target, perhaps to bury it.
 
     Source: Tukey, "Exploratory Data Analysis", 1977, section 2D.
     """
-    if not same > 0:
-        raise InputError("same", "a share above 0", f"{same:g}")
-    if not 0 < client_share <= 1:
-        raise InputError("client share", "a share above 0, at most 1", f"{client_share:g}")
-    k = min(_FOUND, targets.shape[0])
     best, _ = top_k(queries, targets, 1)
     low, high = np.quantile(best[:, 0], (0.25, 0.75))
     fence = _FAR_OUT * (high - low)
@@ -81,14 +72,12 @@ def thin(
     inside = order[((best >= low - fence) & (best <= high + fence))[order, 0]]
     kept = queries[inside]
     (mean,) = top_k_mean_each([HeldVectors(kept, "queries")], targets, [min(_CSLS, len(kept))])
-    _, found = top_k(kept, targets, k, (mean / 2).astype(np.float32))
+    _, found = top_k(kept, targets, _FOUND, (mean / 2).astype(np.float32))
     stands = inside[alike_answers(found, same)]
     like = np.full(len(queries), -1)
     like[inside] = stands
     different = inside[stands == inside]
-    allowed = (
-        different if clients is None else _capped([clients[row] for row in different.tolist()], different, client_share)
-    )
+    allowed = different if clients is None else _capped([clients[row] for row in different.tolist()], different)
     return ThinnedQueries(
         rows=np.sort(allowed),
         near_duplicates=np.flatnonzero((like >= 0) & (like != np.arange(len(queries)))),
@@ -123,8 +112,8 @@ def live_bank(
     return LiveBank(rows[left.rows], others, left)
 
 
-def _capped(clients: Sequence[str], rows: I64, share: float) -> I64:
+def _capped(clients: Sequence[str], rows: I64) -> I64:
     """Return the rows that are left if no client has more than its share of these. The first ones of each stay."""
     asked = Counter(clients)
-    most = most_of_each(0, [*asked.values()], max(share, 1 / max(len(asked), 1)))
+    most = most_of_each(0, [*asked.values()], max(CLIENT_SHARE, 1 / max(len(asked), 1)))
     return rows[first_of_each(clients, most)]

@@ -205,9 +205,9 @@ def exif_of(opened: "ImageFile") -> Mapping[int, Any]:
     return Image.getexif(opened)
 
 
-def thumbnail_of(source: PictureSource, pixels: int = THUMBNAIL, parameter: str = "picture") -> bytes:
+def thumbnail_of(source: PictureSource, pixels: int = THUMBNAIL) -> bytes:
     """Return a picture as a JPEG whose longer side has at most so many pixels. Raises as `read_picture`."""
-    picture = read_picture(source, parameter, pixels, max)
+    picture = read_picture(source, "picture", pixels, max)
     picture.thumbnail((pixels, pixels))
     written = BytesIO()
     picture.save(written, "JPEG", quality=85)
