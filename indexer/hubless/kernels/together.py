@@ -20,7 +20,7 @@ Fitting: TypeAlias = Generator[Pass, Coupled, _T]
 """A fit that asks for one pass after the other, and goes on with what it leaves."""
 
 
-def told_apart(targets: VectorSource) -> F64:
+def fingerprints(targets: VectorSource) -> F64:
     """Return the product of each target with one random direction, (n,): another one if only a last digit is."""
     return products_with(np.random.default_rng(0).standard_normal(targets.shape[1]), targets)
 
@@ -39,7 +39,7 @@ def in_step(fits: Sequence[Fitting[_T]]) -> tuple[list[_T], Products | None]:
             done[number] = end.value
 
     def tell(rows: F32, name: str, first: Any) -> F32:
-        told[first : first + len(rows)] = told_apart(HeldVectors(rows, name))
+        told[first : first + len(rows)] = fingerprints(HeldVectors(rows, name))
         return rows
 
     for number in range(len(fits)):

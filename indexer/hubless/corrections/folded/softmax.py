@@ -14,7 +14,7 @@ from hubless.corrections.temperature import check_temperature, resolve_temperatu
 from hubless.errors import InputError
 from hubless.kernels.forks import cached_property
 from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with
-from hubless.kernels.together import Fitting, in_step, told_apart
+from hubless.kernels.together import Fitting, fingerprints, in_step
 from hubless.measures.repeats import copies_of, with_copies
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
@@ -35,7 +35,7 @@ class KnownSums:
 
     def found(self, targets: VectorSource) -> F64 | None:
         """Return the sums of some of the targets (m, d), in any order, (m,); None if others are among them."""
-        told = told_apart(targets)
+        told = fingerprints(targets)
         places = np.searchsorted(self.told[:-1], told)
         return self.sums[places] if (self.told[places] == told).all() else None
 
