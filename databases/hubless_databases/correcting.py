@@ -6,7 +6,7 @@ import typer
 
 import hubless
 from hubless.cli.options import BankOption, JsonOption, SetOption, parameters_of, read_settings, refuse
-from hubless.cli.printing import print_json
+from hubless.cli.printing import VERBOSE, print_json
 from hubless.vectors.comparing import Metric
 from hubless_databases.correct import INTO, correct, undo
 
@@ -54,9 +54,8 @@ def correct_command(
     if json_:
         print_json(vars(done))
         return
-    typer.echo(f"{done.title}: {done.written:,} rows got a corrected vector in {done.into}.")
-    if done.left_out:
-        typer.echo(f"{done.left_out:,} rows have none.")
-    typer.echo(f"Ask with the query q:\n{done.query}")
-    if done.answer:
+    without = f"{done.left_out:,} rows have none.\n" if done.left_out else ""
+    said = f"{done.title}: {done.written:,} rows got a corrected vector in {done.into}.\n{without}"
+    typer.echo(f"{said}Ask with the query q:\n{done.query}")
+    if done.answer and (VERBOSE.get() or "relevant" in values):
         typer.echo(f"Whether to answer, by the hits:\n{done.answer}")

@@ -3,23 +3,16 @@
 import ast
 import re
 import shlex
-from functools import cache
 from pathlib import Path
 
 import click
 import pytest
 import typer
-import typer.main
-from support.size import commands, settable, tracked
-
-from hubless.cli.application import app
-from hubless.corrections import CORRECTIONS
-from hubless.knn import INDEXES
+from support.settable_names import FOUND, known
+from support.size import tracked
 
 ROOT = Path(__file__).parents[2]
-FOUND = dict(commands(typer.main.get_command(app)))
-PARAMETERS = {name for each in CORRECTIONS.values() for name in each.__dataclass_fields__}
-OF_SEARCH = {"exact", "candidates"} | {name for kind in INDEXES.values() for name in kind.known}
+OF_ALL = {"--debug", "--verbose"}
 CUT = {"…", "...", "[OPTIONS]"}
 """What stands for more that is left out."""
 SHELL = r"\s(?:\|\||\||&&|&|;|[0-9]?>{1,2}|<)(?=\s|$)|;"
@@ -63,7 +56,7 @@ def shown(text):
         inner = re.sub(r"<[^>]+>", "", code[0]) if code[1] else code[0]
         fenced = inner.lstrip().startswith(("```", "~~~"))
         for line in inner.splitlines() if fenced or code[1] == "pre" else [" ".join(inner.split())]:
-            yield from re.findall(r"(?:^|[\s`(])hubless ((?:--debug )?[a-z][^`]*)", line)
+            yield from re.findall(r"(?:^|[\s`(])hubless ((?:--(?:debug|verbose) )?[a-z][^`]*)", line)
     for prose in re.findall(PROSE, re.sub(CODE, "", joined)):
         yield prose.removeprefix("hubless ")
 
@@ -75,24 +68,20 @@ def words_of(line):
         words = shlex.split(line, comments=True)
     except ValueError:  # an apostrophe of a sentence
         words = line.split()
-    return [word for word in words if word not in CUT and word != "--debug"]
-
-
-@cache
-def known(called):
-    return settable(called, FOUND[called]) | PARAMETERS | (OF_SEARCH if called == ("query",) else set())
+    return [word for word in words if word not in CUT | OF_ALL]
 
 
 def fault(line):
     """Why the command line would refuse a command, whatever the files are; None if it takes it."""
     words = words_of(line)
-    called = next((words[:n] for n in (2, 1) if tuple(words[:n]) in FOUND), None)
-    if called is None:
-        return None if words[0] not in {each[0] for each in FOUND} or len(words) == 1 else "no such command"
-    command, given = FOUND[tuple(called)], words[len(called) :]
+    length = next((n for n in (2, 1) if " ".join(words[:n]) in FOUND), None)
+    if length is None:
+        return None if words[0] not in {each.split()[0] for each in FOUND} or len(words) == 1 else "no such command"
+    called, given = " ".join(words[:length]), words[length:]
+    command = FOUND[called]
     if not any(each.startswith("-") for each in given):
         return None  # a sentence that begins with the command's name, or a synopsis
-    context = click.Context(command, info_name=" ".join(called))
+    context = click.Context(command, info_name=called)
     parser = command.make_parser(context)
     try:
         values, _, _ = parser.parse_args(list(given))
@@ -100,7 +89,7 @@ def fault(line):
         message = error.format_message()
         return None if "requires an argument" in message else message  # a sentence that names the option
     names = [re.split("[=.]", each)[0] for each in values.get("set_") or ()]
-    wrong = [name for name in names if not name.isupper() and name not in known(tuple(called))]
+    wrong = [name for name in names if not name.isupper() and name not in known(called)]
     return f"--set has no {', '.join(wrong)}" if wrong else None
 
 

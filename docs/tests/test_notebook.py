@@ -1,8 +1,8 @@
 import importlib.util
-import re
 from pathlib import Path
 
 import pytest
+from support.pages import without_numbers
 
 nbformat = pytest.importorskip("nbformat", reason="needs what runs notebooks: make extras")
 
@@ -32,7 +32,7 @@ def shown(notebook):
 
 
 def words(output):
-    return re.sub(r"[-+]?[\d,.]+", "#", output.get("text", "") or output.get("data", {}).get("text/plain", ""))
+    return without_numbers(output.get("text", "") or output.get("data", {}).get("text/plain", ""))
 
 
 def test_what_is_stored_is_what_the_cells_show(ran):

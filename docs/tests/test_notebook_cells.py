@@ -1,17 +1,13 @@
 """The cells of the notebook give what is stored, as far as that can be seen without what runs notebooks."""
 
 import json
-import re
 from pathlib import Path
 
 from support.evaluating import evaluated
+from support.pages import without_numbers
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebook.ipynb"
 KINDS = {"text/plain": "__repr__", "text/html": "_repr_html_", "image/svg+xml": "_repr_svg_"}
-
-
-def without_numbers(text):
-    return re.sub(r"[-+]?[\d,.]+", "#", text)
 
 
 def test_each_cell_gives_the_value_and_the_warnings_that_are_stored(caplog):

@@ -1,27 +1,13 @@
 """What pages name for `--set` of a command is what the command takes."""
 
 import re
-from functools import cache
 
 import pytest
-import typer.main
 from support.pages import PAGES, ROOT
-from support.size import commands, options, settable
+from support.settable_names import FOUND, known
+from support.size import options
 
-from hubless.cli.application import app
-from hubless.corrections import CORRECTIONS
-from hubless.knn import INDEXES
-
-FOUND = {" ".join(called): (called, command) for called, command in commands(typer.main.get_command(app))}
-TAKING_SET = [name for name, (_, command) in FOUND.items() if any("--set" in each.opts for each in options(command))]
-PARAMETERS = {name for each in CORRECTIONS.values() for name in each.__dataclass_fields__}
-OF_SEARCH = {"exact", "candidates"} | {name for kind in INDEXES.values() for name in kind.known}
-"""What `query` passes on to the index of the collection, which knows it or refuses it."""
-
-
-@cache
-def known(command):
-    return settable(*FOUND[command]) | PARAMETERS | (OF_SEARCH if command == "query" else set())
+TAKING_SET = [name for name, command in FOUND.items() if any("--set" in each.opts for each in options(command))]
 
 
 def named_in_commands(page):
@@ -48,4 +34,4 @@ def test_section_of_a_command_names_what_set_takes(command):
 
 @pytest.mark.parametrize("command", TAKING_SET)
 def test_help_of_a_command_names_what_set_takes(command):
-    assert set(re.findall(r"\b([a-z]\w*)=", FOUND[command][1].help)) - known(command) == set()
+    assert set(re.findall(r"\b([a-z]\w*)=", FOUND[command].help)) - known(command) == set()

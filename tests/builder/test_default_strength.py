@@ -152,5 +152,5 @@ def test_upheaval_is_the_share_that_moves_and_the_spreads_that_it_gives_up():
     changed, given_up = upheaval(raw, np.array([True, True, False]), np.array([0.6, 0.5, 0.9], np.float32))
     assert changed == pytest.approx(2 / 3)
     assert given_up == pytest.approx(4 / 3)
-    assert question(changed, given_up).startswith("67 % of the first answers change, and give up 1.3 spreads")
+    assert question(changed, given_up).startswith("67 % of the first answers change, to much less similar")
     assert question(0.49, 3) is question(0.9, 0.99) is None

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from support.hubs import pairs
 from support.processes import started
+from support.score_logs import hubby_log, write_log
 
 
 @pytest.fixture
@@ -66,3 +67,20 @@ def test_build_names_commands_that_serve_and_show_what_it_made(run, given, tmp_p
         assert httpx.get(f"{said['url']}/livez", timeout=60).status_code == 200
         server.terminate()
         assert server.communicate()[0] == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        ("diagnose --targets {0}/targets.npy --query-bank {0}/bank.npy", ""),
+        ("build --targets {0}/targets.npy --query-bank {0}/bank.npy --catalog {0}/new --collection x", ""),
+        ("inspect --catalog {1} --collection photos", "temperature"),
+        ("log {0}/answers.jsonl --diagnose --output {0}/offsets.parquet", "crowding"),
+    ],
+)
+def test_what_a_fit_has_chosen_is_shown_to_those_who_ask(run, given, template, tmp_path, command, more):
+    write_log(tmp_path / "answers.jsonl", *hubby_log())
+    words = command.format(tmp_path, template).split()
+    short, whole = run(*words), run("--verbose", *words)
+    assert (short.code, re.findall("temperature|perplexity|crowding|overdispersion|shrinkage", short.out)) == (0, [])
+    assert more in whole.out

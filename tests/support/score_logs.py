@@ -1,5 +1,7 @@
 """Logs of a search with hubs."""
 
+import json
+
 import numpy as np
 
 HITS = 20
@@ -19,3 +21,11 @@ def hubby_log(queries=400, items=300, hubs=6, seed=0, hits=HITS):
 
 def as_lists(ids, scores):
     return [{"ids": some.tolist(), "scores": values.tolist()} for some, values in zip(ids, scores, strict=True)]
+
+
+def write_log(path, ids, scores, right=()):
+    """Write lists as lines of JSON, with labels if there are any."""
+    lists = as_lists(ids, scores)
+    for each, item in zip(lists, right, strict=False):
+        each["relevant"] = int(item)
+    path.write_text("\n".join(map(json.dumps, lists)))

@@ -16,10 +16,9 @@ import tokenize
 import tomllib
 from pathlib import Path
 
-import click
-import typer.main
 from radon.complexity import cc_visit
 from radon.visitors import Function
+from support.printed import commands
 from typer.testing import CliRunner
 
 from hubless.cli.application import app
@@ -102,17 +101,6 @@ def words(*pages):
     return sum(len((ROOT / page).read_text("utf-8").split()) for page in tracked(*pages))
 
 
-def commands(group, before=()):
-    """Yield each command of a group with the words that call it."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if hasattr(command, "list_commands"):
-            yield from commands(command, (*before, name))
-        else:
-            yield (*before, name), command
-
-
 def options(command):
     return [parameter for parameter in command.params if parameter.param_type_name == "option"]
 
@@ -128,8 +116,8 @@ def settable(called, command):
         for word in ([parameter.opts[-1], "x"] if parameter.param_type_name == "option" else ["x"])
     ]
     names = set()
-    for way in WAYS.get(" ".join(called), [[]]):
-        given = [*called, *needed, *way, "--set", "no.such=1"]
+    for way in WAYS.get(called, [[]]):
+        given = [*called.split(), *needed, *way, "--set", "no.such=1"]
         said = CliRunner().invoke(app, given, env={"COLUMNS": "5000", "HUBLESS_CATALOG": "x"}).output
         known = re.search(r"Known: (.*)", said)
         if known is None:
@@ -191,7 +179,7 @@ def complex_functions(most):
 
 
 def size():
-    called = dict(commands(typer.main.get_command(app)))
+    called = commands()
     given = [len(options(command)) for command in called.values()]
     counted = {ring: tokens_in(code(folder)) for ring, folder in (RINGS | BESIDE).items()}
     inner = tokens_in(kernel())

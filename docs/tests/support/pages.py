@@ -59,6 +59,10 @@ def slug(heading):
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_).strip().lower())
 
 
+def without_numbers(text):
+    return re.sub(r"[-+]?[\d,.]+", "#", text)
+
+
 @dataclass(frozen=True)
 class Block:
     """A block of code of a page."""
@@ -67,7 +71,7 @@ class Block:
     language: str
     title: str  # of an example of HTTP: the name of its schema
     text: str
-    note: str  # the HTML comment before it: `not run: WHY`, `file: NAME`, or nothing
+    note: str  # the HTML comment before it: `not run: WHY`, `file: NAME`, `printed`, or nothing
 
     @property
     def says_why(self):
@@ -130,7 +134,7 @@ class Walk:
     def run(self, block):
         """Run a block, or write it where its note says so; it fails with all that was printed."""
         text = re.sub(r"\b8000\b", self.port, block.text).replace("0.0.0.0", "127.0.0.1")  # noqa: S104
-        text = text.replace("=/var/", f"={self.folder}/var/")
+        text = text.replace("=/var/", f"={self.folder}/var/").replace("qdrant://localhost:6333/", "qdrant://./qdrant/")
         if name := re.match(r"file: (\S+)", block.note):
             (self.folder / name[1]).write_text(text)
         elif block.language in ("sh", "bash"):
@@ -159,7 +163,7 @@ class Walk:
             self.run_shell(f"env -0 > '{self._home}/environment'")
             lines = (self._home / "environment").read_text().split("\0")
             environment = dict(line.split("=", 1) for line in lines if line)
-            self._python = self._start(["python", "-W", "error", "-c", _PYTHON], environment)
+            self._python = self._start(["python", "-u", "-W", "error", "-c", _PYTHON], environment)
         path = self._write(text, name)
         self._do(self._python, f"{path}\n", path)
 

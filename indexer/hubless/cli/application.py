@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from hubless.cli.printing import VERBOSE
 from hubless.errors import TAKEN, HublessError, not_installed, one_line
 
 ADDED = "hubless.commands"
@@ -138,8 +139,10 @@ def options(
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print what a fit has chosen, too.")] = False,
 ) -> None:
     """Vector search without hubs."""
+    VERBOSE.set(verbose)
 
 
 @cache
@@ -156,7 +159,7 @@ def main() -> None:
     try:
         _print_warnings()
         code = app(prog_name=app.info.name, standalone_mode=False)
-    except typer.TyperException as error:
+    except typer.BadParameter.__mro__[2] as error:  # type: ignore[misc]  # all of its parser; only new typer names it
         # typer itself would draw a box
         context = getattr(error, "ctx", None)
         hint = f"{context.command_path} --help" if context else f"{app.info.name} --help"

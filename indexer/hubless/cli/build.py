@@ -20,7 +20,7 @@ from hubless.cli.options import (
     parameters_of,
     read_settings,
 )
-from hubless.cli.printing import beside_chance, empty_table, facts, print_json, print_table, warn
+from hubless.cli.printing import VERBOSE, beside_chance, empty_table, facts, pairs, print_json, print_table, warn
 from hubless.corrections import CORRECTIONS, correction as make_correction, is_given
 from hubless.errors import InputError
 from hubless.filters.shown import cut
@@ -103,11 +103,13 @@ def build_command(
     print_table(facts({name: said for name, said in _facts(manifest).items() if name not in _INTERNAL}))
     _print_payload(hubless.open(catalog, collection, version=manifest.version, hashes=False))
     if manifest.bank is None and not is_given(manifest.correction.name):
-        typer.echo("Nothing is corrected yet: let the service keep a sample of live queries")
-        typer.echo("(HUBLESS_QUERY_SAMPLE), then build again with them as --query-bank.")
+        typer.echo(
+            "Nothing is corrected yet: let the service keep a sample of live queries\n"
+            "(HUBLESS_QUERY_SAMPLE), then build again with them as --query-bank."
+        )
     where = shlex.join(["--catalog", str(catalog)])
-    typer.echo(f"Serve it:      hubless serve {where}")
-    typer.echo(f"All figures:   hubless inspect {where} --collection {collection}")
+    show = f"{where} --collection {collection}"
+    typer.echo(f"Serve it:      hubless serve {where}\nAll figures:   hubless inspect {show}")
 
 
 def _settings(correction: str, set_: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -151,7 +153,7 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
         "collection": manifest.collection,
         "version": manifest.version,
         "targets": f"{manifest.count:,} of {_dimensions(manifest)}, {manifest.metric}",
-        "correction": f"{manifest.correction.name} {_pairs(manifest.correction.parameters)}".strip(),
+        "correction": f"{manifest.correction.name} {pairs(manifest.correction.parameters)}".strip(),
         "fitted": _fitted(manifest),
         "target prior": _prior(manifest.target_prior),
         "clicks": _clicked(manifest.clicks),
@@ -160,7 +162,7 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
         "strength": f"{manifest.strength:g}{_chosen_by(manifest.decided)}",
         "labels": _by_labels(manifest),
         "confidence": _calibrated(manifest.confidence),
-        "index": " ".join(filter(None, [manifest.index.type, codes, _pairs(manifest.index.parameters), segments])),
+        "index": " ".join(filter(None, [manifest.index.type, codes, pairs(manifest.index.parameters), segments])),
         "note": "; ".join(manifest.index.notes),
         **_measured(manifest),
         "payload": ", ".join(manifest.payload_columns) or "none",
@@ -217,13 +219,10 @@ def _clicked(clicks: ClicksRecord | None) -> str:
 
 
 def _fitted(manifest: hubless.Manifest) -> str:
-    found = manifest.correction.details
-    details = _pairs(found)
-    if {"chosen", "temperature", "shrinkage"} <= found.keys():  # --json has the rest, and why
-        details = f"{found['chosen']} at {found['temperature']:.3g}, shrunk to {100 * found['shrinkage']:.0f} %"
+    details = pairs(manifest.correction.details) if VERBOSE.get() else ""
     if manifest.bank is None or manifest.measured is None or manifest.measured.fitted_queries is None:
         return details
-    return "; ".join(part for part in (f"on all {manifest.bank.queries:,} bank queries", details) if part)
+    return "; ".join(filter(None, (f"on all {manifest.bank.queries:,} bank queries", details)))
 
 
 def _chosen_by(decided: DecidedStrength | None) -> str:
@@ -250,7 +249,7 @@ def _print_tried(manifest: hubless.Manifest) -> None:
         if each.expected_ms is not None:
             taken += f", of all {each.expected_ms:.3g}"
         shown = f"{each.recall_at_10:.4f}", taken, f"{each.targets:,}", f"{each.seconds:.3g}"
-        table.add_row(kind, _pairs(each.parameters), *shown)
+        table.add_row(kind, pairs(each.parameters), *shown)
     print_table(table)
 
 
@@ -263,8 +262,3 @@ def _print_payload(collection: hubless.Collection) -> None:
         example = json.dumps((first or {}).get(name), ensure_ascii=False, default=str)
         table.add_row(name, kind, cut(example, EXAMPLE))
     print_table(table)
-
-
-def _pairs(values: dict[str, Any]) -> str:
-    shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in values.items()}
-    return ", ".join(f"{key} {value}" for key, value in shown.items())

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from hubless.cli.options import JsonOption
-from hubless.cli.printing import empty_table, facts, print_item, print_json, print_table
-from hubless.diagnosing.log_diagnosis import LogDiagnosis, diagnose_log
+from hubless.cli.printing import VERBOSE, empty_table, pairs, print_item, print_json, print_table
+from hubless.diagnosing.log_diagnosis import diagnose_log
 from hubless.scores.log_file import read_log
 from hubless.scores.reading import read_lists
 from hubless.scores.score_correction import ScoreCorrection
@@ -44,7 +44,7 @@ def log_command(
     if output is not None:
         check_place(output)
     read = read_log(log)
-    distance = distance or read.distance
+    distance |= read.distance
     lists = read_lists(read.lists, distance=distance, name=f"log ({log.name})")
     said = dict[str, object]()
     if diagnose:
@@ -53,22 +53,19 @@ def log_command(
         found = diagnose_log(lists, labels, known, distance=distance)
         said |= found.as_json()
         if not json_:
-            _print_diagnosis(found)
+            for sentence in found.verdict:
+                print_item(f"{sentence}.")
+            table = empty_table("id", "in the first ten of", "corrected")
+            for item in found.most:
+                table.add_row(str(item.id), f"{item.raw:,}", f"{item.corrected:,}")
+            print_table(table)
     if output is not None:
         fitted = ScoreCorrection.of(lists, distance=distance)
         fitted.save(output)
         said |= {"output": str(output), "items": len(fitted.ids), "details": fitted.details}
         if not json_:
-            print_table(facts({name.replace("_", " "): f"{value:.4g}" for name, value in fitted.details.items()}))
             typer.echo(f"wrote {output}: offsets of {len(fitted.ids):,} items")
+            if VERBOSE.get():
+                typer.echo(pairs(fitted.details))
     if json_:
         print_json(said)
-
-
-def _print_diagnosis(found: LogDiagnosis) -> None:
-    for sentence in found.verdict:
-        print_item(f"{sentence}.")
-    table = empty_table("id", "raw", "corrected", title="Lists that have it among their first ten")
-    for item in found.most:
-        table.add_row(str(item.id), f"{item.raw:,}", f"{item.corrected:,}")
-    print_table(table)

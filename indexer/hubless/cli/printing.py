@@ -5,6 +5,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 import orjson
@@ -15,6 +16,8 @@ from rich.table import Table
 
 from hubless.store.bundle import Hubness, Measured
 
+VERBOSE = ContextVar("verbose", default=False)
+"""Whether a command prints what a fit has chosen, too."""
 WITHOUT_TERMINAL, WIDEST = 100, 200
 _UNLIMITED = 100_000
 
@@ -42,6 +45,12 @@ def facts(rows: Mapping[str, str], title: str | None = None) -> Table:
         if value:
             table.add_row(name, value)
     return table
+
+
+def pairs(values: Mapping[str, Any]) -> str:
+    """Return names and values on one line."""
+    shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in values.items()}
+    return ", ".join(f"{key} {value}" for key, value in shown.items())
 
 
 def beside_chance(measured: Measured, figure: Callable[[Hubness], str]) -> str:

@@ -78,8 +78,8 @@ class LogDiagnosis:
         else:
             low, high = (100 * each for each in (self.gain.interval.low, self.gain.interval.high))
             said.append(
-                f"R@1 of {self.labelled:,} labelled lists: {100 * (self.recall_raw or 0):.1f} %, corrected "
-                f"{100 * self.gain.value:+.1f} points ({low:+.1f} to {high:+.1f})"
+                f"The right item is first in {100 * (self.recall_raw or 0):.1f} % of {self.labelled:,} labelled lists; "
+                f"corrected, {100 * self.gain.value:+.1f} points ({low:+.1f} to {high:+.1f})"
             )
         return said
 

@@ -151,8 +151,8 @@ def question(changed: float, given_up: float) -> str | None:
     if changed < MOST_CHANGED or given_up < MOST_GIVEN_UP:
         return None
     return (
-        f"{100 * changed:.0f} % of the first answers change, and give up {given_up:.1f} spreads of similarity: that "
-        f"mends hubs, or hides what is popular. {_asked('tell which')}"
+        f"{100 * changed:.0f} % of the first answers change, to much less similar ones: that mends hubs, or hides what "
+        f"is popular. {_asked('tell which')}"
     )
 
 
