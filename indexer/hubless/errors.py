@@ -22,9 +22,12 @@ def how_to_install(extra: str, package: str = "hubless") -> str:
         if "dir_info" in came:
             folder = Path(unquote(urlsplit(came["url"]).path))
             # the rings of a clone are on no index
-            names = re.findall(rf"hubless-(\w+).* extra == '{extra}'", "\n".join(there.requires or ()))
-            paths = (f"{depth}{name}/pyproject.toml" for depth in ("", "*/") for name in names)
-            rings = [ring.parent for path in paths for ring in folder.glob(path)]
+            rings = [
+                ring.parent
+                for name in re.findall(rf"hubless-(\w+)[^\"]* extra == '{extra}'", str(there.requires))
+                for depth in ("", "*/")
+                for ring in folder.glob(f"{depth}{name}/pyproject.toml")
+            ]
             way = "-e " if came["dir_info"].get("editable") else ""
             return " ".join(["pip install", *(way + shlex.quote(str(each)) for each in (f"{folder}[{extra}]", *rings))])
     return f"pip install '{package}[{extra}]'"

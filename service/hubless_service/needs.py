@@ -6,7 +6,7 @@ import faiss
 from packaging.requirements import Requirement
 
 EXTRAS = ("", "collections", "serve")
-FAISS = "faiss-cpu"
+_FAISS = "faiss-cpu"
 """Not its only name: faiss-gpu, and conda's faiss, are Faiss too."""
 
 
@@ -20,7 +20,7 @@ def unmet() -> str | None:
         try:
             there = version(name)
         except PackageNotFoundError:
-            if name != FAISS:
+            if name != _FAISS:
                 return f"{name} is not installed: pip install '{needed}'"
             there = faiss.__version__
         if not requirement.specifier.contains(there, prereleases=True):

@@ -139,10 +139,7 @@ def format_of(path: Path, name: str, use: Use) -> Format:
     """
     with path.open("rb") as file:
         head = file.read(_BEGINNING)
-    ending = path.suffix.lower()
-    if ending == ".txt":
-        ending = next((each for each, pattern in _OF_TEXTS.items() if pattern.match(head)), ending)
-    named = _BY_ENDING.get(ending)
+    named = _by_ending(path.suffix.lower(), head)
     found = next((each for each in FILE_FORMATS if head.startswith(each.begins)), None)
     if named is not None and use in named.use:
         marked = bool(named.begins) or named.name in _TEXTS  # other files may begin with any number
@@ -154,6 +151,12 @@ def format_of(path: Path, name: str, use: Use) -> Format:
         raise InputError(name, f"{expected}; {_converted(named, path)}", f"{path.suffix}, {named.name}")
     got = path.suffix or "no ending"
     raise InputError(name, expected, got if found is None else f"{got}, {_said(found, path, use, head)}")
+
+
+def _by_ending(ending: str, head: bytes) -> Format | None:
+    if ending == ".txt":
+        ending = next((each for each, pattern in _OF_TEXTS.items() if pattern.match(head)), ending)
+    return _BY_ENDING.get(ending)
 
 
 def _said(found: Format, path: Path, use: Use, head: bytes) -> str:
