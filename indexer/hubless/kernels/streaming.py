@@ -70,10 +70,11 @@ def stream(
     target_rows = min(TARGET_ROWS, max(1, PRODUCT_BYTES // (4 * BANK_ROWS * workers)))
     results: list[NDArray[Any]] = []
     done = 0
-    reduce = partial(_reduce, bank_blocks, target_rows, reductions, isinstance(targets, Products))
     with one_blas_thread:
         blocks = targets.blocks(_even(targets.shape[0], target_rows * readings, workers))
-        for parts in each_in_order(workers, reduce, blocks):
+        for parts in each_in_order(
+            workers, partial(_reduce, bank_blocks, target_rows, reductions, isinstance(targets, Products)), blocks
+        ):
             if not results:
                 results.extend(np.empty((targets.shape[0], *part.shape[1:]), part.dtype) for part in parts)
             for result, part in zip(results, parts, strict=True):

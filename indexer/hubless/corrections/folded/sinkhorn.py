@@ -110,7 +110,7 @@ class SinkhornNormalisation:
                 rows = sampled_rows(count, min(self.fit_sample, math.ceil(MOST_OF_TARGETS * count)))
             bank_sample = sample(bank, rows_kept(len(rows)))
         some = columns if len(rows) == count else ArrayVectors(columns.take(rows), f"sample of {columns.name}")
-        steps = int(self.iterations) if some is columns else int(self.iterations) // 2
+        steps = int(self.iterations) // (1 if some is columns else 2)
         plan = similarities(bank_sample, some, temperature.value)
         c = np.zeros(len(rows))
         of_sample = counted[sampled_rows(len(counted), bank_sample.shape[0])]
@@ -120,8 +120,9 @@ class SinkhornNormalisation:
         last = plan.step(c)[0] if bank_sample is bank else log_sum_exp(some, bank, temperature.value, c)
         a: F64 = np.log(counted / bank.shape[0]) - last
         if some is not columns:
-            most = int(self.iterations) - steps
-            a, more = yield from steps_over_all(bank, columns, temperature.value, a, weights, counted, most)
+            a, more = yield from steps_over_all(
+                bank, columns, temperature.value, a, weights, counted, int(self.iterations) - steps
+            )
             steps += more
         extra = {
             "perplexity": temperature.perplexity,

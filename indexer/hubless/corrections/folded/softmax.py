@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ MULTIPLICITIES, CLIENTS = "copies", "clients"
 """How often each query of a log was asked, and by whom, in the state of a fit."""
 
 
-@dataclass(frozen=True, eq=False)
-class KnownSums:
+class KnownSums(NamedTuple):
     """LSE_i(q_i·t/τ + a_i) of targets, (n,), and what tells these apart, (n,), ascending."""
 
     told: F64

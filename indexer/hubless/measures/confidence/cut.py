@@ -170,12 +170,10 @@ class Cut:
             numbers = [level.temperature, level.second, *curve, *(cut for cut in cuts if cut is not None)]
             if not np.isfinite(numbers).all() or level.temperature <= 0 or not 1 < level.depth <= DEPTH:
                 raise ValueError("has numbers that no cut has")
-            pairs = int(given["pairs"])
-            sure = float(given["sure"])
-            distance = bool(given["distance"])
+            pairs, sure = int(given["pairs"]), float(given["sure"])
+            return cls((level, level), curve, pairs=pairs, sure=sure, cuts=cuts, distance=bool(given["distance"]))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError("cut", "the JSON of a hubless.Cut of this version", str(error)) from error
-        return cls((level, level), curve, pairs=pairs, sure=sure, cuts=cuts, distance=distance)
 
     def level(self, strength: float) -> Level:
         """Return the model at a strength, between that of the raw and that of the corrected scores."""
