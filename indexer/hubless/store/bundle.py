@@ -24,7 +24,7 @@ from hubless.corrections.target_columns import TargetColumn, TargetColumns
 from hubless.errors import BundleDamaged, BundleError, StorageError, UnsupportedBundle, one_line, storage_errors
 from hubless.knn.flat import FLAT_KIND
 from hubless.measures.bank_record import BankRecord
-from hubless.store.before import manifest_fields
+from hubless.measures.confidence.before import manifest_fields
 from hubless.store.copies import open_plain
 from hubless.store.durable import sync
 from hubless.store.names import FITS as FITS, SEGMENTS as SEGMENTS, CollectionName, FileName, FilePath

@@ -7,6 +7,7 @@ import numpy as np
 from hubless.builder.banks.default_strength import asking, judged, unlabelled_strength
 from hubless.builder.pipeline.survey import MOST_RESCORED, Survey
 from hubless.errors import InputError
+from hubless.measures.confidence.before import lasting_cut
 from hubless.measures.confidence.cut import Cut, fit_confidence
 from hubless.measures.labelled_answers import DEPTH, Answers
 from hubless.measures.labelled_pairs import MOST_PAIRS, LabelledPairs, calibrating_rows
@@ -15,7 +16,6 @@ from hubless.progress import Steps
 from hubless.search.collection import Collection
 from hubless.search.parts import Parts
 from hubless.search.ranker import Question, Ranker
-from hubless.store.before import lasting_cut
 from hubless.store.bundle import DecidedStrength
 from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.files import Vectors, as_items

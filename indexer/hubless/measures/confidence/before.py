@@ -1,4 +1,4 @@
-"""What files of older formats say, as those of today say it. No other place knows what was written before.
+"""What files of older formats say of confidence, as those of today say it. No other place knows it.
 
 | format | before the next one |
 | --- | --- |
