@@ -195,7 +195,7 @@ lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest
 	$(LOCK) $(TOGETHER) $(IMAGE) $(call EXTRA,$(IMAGE_EXTRAS)) -o requirements/image.txt
 	$(foreach extra,$(IMAGE_EXTRAS),$(LOCK) -c requirements/image.txt pyproject.toml --extra $(extra) \
 		$(IN_SERVICE) -o requirements/image-$(extra).txt$(newline))
-	rm requirements/image.txt requirements/together.txt
+	rm requirements/image.txt requirements/together.txt requirements/lowest.txt
 	$(LOCK) --resolution lowest-direct pyproject.toml --extra serve lab/pyproject.toml clients/python/pyproject.toml \
 		--group build -o requirements/lowest.txt
 	$(foreach group,audit node generators milvus,$(LOCK) --group $(group) -o requirements/$(group).txt$(newline))

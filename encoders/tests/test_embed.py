@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -365,7 +366,7 @@ def test_what_is_wrong_is_named_before_anything_is_encoded(tmp_path, photos, pai
 def test_without_pillow_it_says_so_before_the_first_picture(tmp_path, photos, pair, monkeypatch):
     find = importlib.util.find_spec
     monkeypatch.setattr(pictures, "find_spec", lambda name: None if name == "PIL" else find(name))
-    with pytest.raises(InputError, match=f"the extra pictures: {how_to_install('pictures')}, got no Pillow"):
+    with pytest.raises(InputError, match=f"the extra pictures: {re.escape(how_to_install('pictures'))}, got no Pillow"):
         hubless.embed(photos, pair, tmp_path / "out")
     with pytest.raises(InputError, match="encoder, type: expected the extra pictures"):
         load_pair(tmp_path / "pair").check_pictures()

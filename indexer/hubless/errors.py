@@ -1,41 +1,36 @@
 """Every error that hubless raises on purpose, below `HublessError`. Programs and HTTP answers rely on its `code`."""
 
 import errno
+import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from importlib.metadata import PackageNotFoundError, entry_points, requires
+from importlib.metadata import PackageNotFoundError, distribution, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import unquote, urlsplit
 
 
 def how_to_install(extra: str, package: str = "hubless") -> str:
-    """Return the line that installs what an extra of a package of ours asks for, also through another of ours.
-
-    It does not name what is installed of ours: no index has it.
-    """
-    return " ".join(["pip install", *map(repr, _asked(extra, package))])
-
-
-_OURS = re.compile(r"(hubless[\w-]*)\[(.*)\]")
-
-
-def _asked(extra: str, package: str) -> Iterator[str]:
-    try:
-        lines = requires(package) or ()
-    except PackageNotFoundError:
-        yield f"{package}[{extra}]"
-        return
-    for line in lines:
-        if f"extra == '{extra}'" in line:
-            if ours := _OURS.match(line):
-                for inner in ours[2].split(","):
-                    yield from _asked(inner, ours[1])
-            else:
-                yield line.partition(";")[0]
+    """Return the line that installs an extra of a package of ours, from a clone if the package came from one."""
+    with suppress(PackageNotFoundError):
+        there = distribution(package)
+        came = json.loads(there.read_text("direct_url.json") or "{}")
+        if "dir_info" in came:
+            folder = Path(unquote(urlsplit(came["url"]).path))
+            # the rings of a clone are on no index
+            rings = [
+                ring.parent
+                for name in re.findall(rf"hubless-(\w+)[^\"]* extra == '{extra}'", str(there.requires))
+                for depth in ("", "*/")
+                for ring in folder.glob(f"{depth}{name}/pyproject.toml")
+            ]
+            way = "-e " if came["dir_info"].get("editable") else ""
+            return " ".join(["pip install", *(way + shlex.quote(str(each)) for each in (f"{folder}[{extra}]", *rings))])
+    return f"pip install '{package}[{extra}]'"
 
 
 TAKEN: ContextVar[Mapping[str, str] | None] = ContextVar("taken", default=None)
@@ -95,7 +90,7 @@ def _restored(kind: type[HublessError], args: tuple[Any, ...], state: dict[str, 
 def not_installed(name: str, extra: str, needs: str = "") -> HublessError:
     """Return what is raised where something is used that an extra brings: of a ring such as `lab`, or by a package."""
     lacking = f"needs {needs}" if needs else f"is of hubless-{extra}"
-    return HublessError(f'{name} {lacking}, which is not installed: `pip install "hubless[{extra}]"` brings it')
+    return HublessError(f"{name} {lacking}, which is not installed: `{how_to_install(extra)}` brings it")
 
 
 @contextmanager

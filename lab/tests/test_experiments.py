@@ -342,12 +342,12 @@ def test_kolmogorov_smirnov_compares_the_occurrence_with_the_baseline():
 
 def test_nnn_by_an_index_takes_part_with_its_time_of_the_fit():
     large = pairs(700, seed=1).queries
-    kinds = ("flat", "ivf", "hnsw", "fastscan")
+    kinds = ("flat", "cells")
     found = compared(*(Method("nnn", {"k": 8, "bank_index": kind}) for kind in kinds), query_bank=large)
     exact, *others = found.rows[1:]
     for row in others:
         assert row.quality["recall_at_1"] == pytest.approx(exact.quality["recall_at_1"], abs=0.02)
-        assert row.details["bank_recall"] >= 0.95
+        assert row.details["offset_error"] <= 2.5
     assert all(row.seconds > 0 for row in found.rows[1:])
     assert comparison_table(found, ["seconds", "recall_at_1"]).headings[1] == "fit s"
 

@@ -2,27 +2,27 @@
 
 from importlib.metadata import PackageNotFoundError, requires, version
 
+import faiss
 from packaging.requirements import Requirement
 
 EXTRAS = ("", "collections", "serve")
+_FAISS = "faiss-cpu"
+"""Not its only name: faiss-gpu, and conda's faiss, are Faiss too."""
 
 
-def unmet(distribution: str = "hubless") -> str | None:
+def unmet() -> str | None:
     """Return a sentence on the first dependency that is missing, too old or too new; None if all are right."""
-    try:
-        asked = requires(distribution) or []
-    except PackageNotFoundError:  # run from its sources, which ask for nothing
-        return None
-    for requirement in map(Requirement, asked):
-        marker = requirement.marker
-        if marker is not None and not any(marker.evaluate({"extra": extra}) for extra in EXTRAS):
+    for requirement in map(Requirement, requires("hubless") or []):
+        name, marker = requirement.name, requirement.marker
+        if marker and not any(marker.evaluate({"extra": extra}) for extra in EXTRAS):
             continue
-        needed = f"{requirement.name}{requirement.specifier}"
+        needed = f"{name}{requirement.specifier}"
         try:
-            there = version(requirement.name)
+            there = version(name)
         except PackageNotFoundError:
-            return f"{requirement.name} is not installed: pip install '{needed}'"
+            if name != _FAISS:
+                return f"{name} is not installed: pip install '{needed}'"
+            there = faiss.__version__
         if not requirement.specifier.contains(there, prereleases=True):
-            wrong = f"{requirement.name} {there} is installed, with which the server may not answer"
-            return f"{wrong}: pip install '{needed}'"
+            return f"{name} {there} is installed, with which the server may not answer: pip install '{needed}'"
     return None

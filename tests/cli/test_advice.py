@@ -13,6 +13,7 @@ import sys
 import tomllib
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from support import small
 from support.files import write_npy
 from support.size import RINGS, ROOT, code, tracked
 
+from hubless import errors
 from hubless.cli import application
 from hubless.errors import how_to_install
 
@@ -133,18 +135,9 @@ def test_options_that_the_library_names_are_those_of_a_command_beside_them():
                 assert option in [each for one in application._command(command).params for each in one.opts]
 
 
-EXTRAS = [
-    (project["name"], *extra) for project in PROJECTS for extra in project.get("optional-dependencies", {}).items()
-]
-
-
-@pytest.mark.parametrize(
-    ("package", "extra"),
-    [(package, extra) for package, extra, (first, *_) in EXTRAS if not re.match(r"hubless-\w+>|hubless\[serve", first)],
-)
-def test_extra_is_installed_by_what_it_asks_for_also_through_a_ring(package, extra):
-    assert re.fullmatch(r"pip install( '(?!hubless)[^']+')+", how_to_install(extra, package))
-
-
-def test_extra_of_a_package_that_is_not_installed_is_named_itself():
+def test_extra_is_installed_from_the_clone_that_the_package_came_from_with_its_ring_and_else_by_name(monkeypatch):
+    assert how_to_install("onnx") == f"pip install -e '{ROOT}[onnx]' -e {ROOT}/encoders"
+    assert how_to_install("ray").endswith(f" -e {ROOT}/engines/ray")
     assert how_to_install("gpu", "hubless-gpu") == "pip install 'hubless-gpu[gpu]'"
+    monkeypatch.setattr(errors, "distribution", lambda _: SimpleNamespace(read_text=lambda _: None))
+    assert how_to_install("onnx") == "pip install 'hubless[onnx]'"

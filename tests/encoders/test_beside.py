@@ -12,9 +12,11 @@ from support.serving import serving_catalog
 
 import hubless
 from hubless import encoders
-from hubless.errors import EncoderFailed, InputError
+from hubless.errors import EncoderFailed, InputError, how_to_install
 
-HOW = r"needs hubless-encoders, which is not installed: `pip install \"hubless\[{}\]\"`"
+
+def how(kind):
+    return re.escape(f"needs hubless-encoders, which is not installed: `{how_to_install(kind)}`")
 
 
 class Described(encoders.DescribedEncoder):
@@ -49,7 +51,7 @@ def describe(tmp_path):
 
 @pytest.mark.parametrize("kind", encoders.BESIDE)
 def test_building_with_an_encoder_that_is_not_installed_says_what_brings_it(installed, describe, tmp_path, kind):
-    with pytest.raises(InputError, match=rf"one that is installed, got '{kind}' {HOW.format(kind)}"):
+    with pytest.raises(InputError, match=rf"one that is installed, got '{kind}' {how(kind)}"):
         small.build(tmp_path / "catalog", encoder=describe(kind))
 
 
@@ -64,10 +66,10 @@ def test_version_whose_encoder_is_not_installed_answers_vectors_and_says_what_br
         ask = f"{url}/v1/collections/photos/query"
         assert httpx.post(ask, json={"vector": [1] * small.DIM}).status_code == 200
         assert httpx.post(ask, json={"text": "amber"}).json()["code"] == EncoderFailed.code
-    assert re.search(f"texts cannot be encoded, vectors are answered: .* {HOW.format('onnx')}", caplog.text)
+    assert re.search(f"texts cannot be encoded, vectors are answered: .* {how('onnx')}", caplog.text)
     hubless.refit(catalog, "photos", small.query_bank(), correction="csls")
     opened = hubless.open(catalog, "photos")
-    with pytest.raises(EncoderFailed, match=HOW.format("onnx")):
+    with pytest.raises(EncoderFailed, match=how("onnx")):
         opened.encode(["amber"])
     stored = small.path_of(opened.parts.folder, "encoder.json")
     assert json.loads(stored.read_text()) == json.loads(describe("onnx").read_text())

@@ -46,7 +46,7 @@ def test_groups_lie_apart_by_t_sne_with_their_queries():
 
 @pytest.mark.skipif(HERE, reason="umap-learn is here")
 def test_without_the_package_the_error_says_how_to_install_it():
-    with pytest.raises(InputError, match=r"projection: .*what draws umap \(pip install 'umap-learn"):
+    with pytest.raises(InputError, match=r"projection: .*what draws umap \(pip install .*\[umap\]"):
         check_method("umap")
 
 

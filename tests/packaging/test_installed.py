@@ -56,7 +56,7 @@ def test_base_install_is_small_and_makes_offsets_and_collections_add_the_command
     assert ended.returncode == 0, ended.stderr
     ended = run(home, "hubless", "--help")
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
-    assert ended.stderr.endswith('`pip install "hubless[collections]"` brings it\n')
+    assert ended.stderr.endswith("`pip install 'hubless[collections]'` brings it\n")
     install(home, wheels, "hubless[collections]")
     for name, rows in (("t", 60), ("q", 50)):
         np.save(tmp_path / f"{name}.npy", np.random.default_rng(rows).normal(size=(rows, 8)))
@@ -64,7 +64,7 @@ def test_base_install_is_small_and_makes_offsets_and_collections_add_the_command
     assert ended.returncode == 0, ended.stderr
     ended = run(home, "hubless", "serve", "--catalog", tmp_path)
     assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
-    assert ended.stderr.endswith('`pip install "hubless[serve]"` brings it\n')
+    assert ended.stderr.endswith("`pip install 'hubless[serve]'` brings it\n")
 
 
 @pytest.mark.slow

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from hubless.errors import how_to_install
+
 ALONE = """
 import sys
 
@@ -49,4 +51,4 @@ def test_measure_that_only_the_lab_needs_names_it():
     code = f"{ALONE}\nfrom hubless.measures import coverage, kolmogorov_smirnov"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.returncode == 1
-    assert 'pip install "hubless[lab]"' in ended.stderr.splitlines()[-1]
+    assert how_to_install("lab") in ended.stderr.splitlines()[-1]

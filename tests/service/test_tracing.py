@@ -17,6 +17,7 @@ from support.answering import answering, statuses
 from support.serving import serving, wait_until_ready
 from support.sources import Source
 
+from hubless.errors import how_to_install
 from hubless_service.app import TRACES_TO, create_app
 from hubless_service.observing.tracing import Tracing
 from hubless_service.searching.search_service import SearchService
@@ -126,7 +127,7 @@ def test_without_the_extra_the_log_says_what_to_install(catalog, monkeypatch, ca
     with serving(create_app(Settings(catalog=catalog))) as url:
         assert httpx.get(f"{url}/livez").status_code == 200
     (said,) = [record.message for record in caplog.records if "traces" in record.message]
-    assert said.endswith("'opentelemetry-sdk>=1.30'")
+    assert said.endswith(how_to_install("otel"))
 
 
 def test_service_without_traces_does_not_load_opentelemetry(catalog):

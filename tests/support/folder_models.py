@@ -1,6 +1,7 @@
 """What holds for each encoder with a model in a folder: a test file says which kind, in a fixture `kind`."""
 
 import importlib.util
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +46,8 @@ class FolderModels:
     def test_without_the_package_it_says_what_to_install(self, tmp_path, monkeypatch, kind):
         find = importlib.util.find_spec
         monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == kind.package else find(name))
-        expected = rf"{how_to_install(kind.name, kind.distribution)}, got '{kind.name}' without {kind.package}"
+        line = re.escape(how_to_install(kind.name, kind.distribution))
+        expected = rf"{line}, got '{kind.name}' without {kind.package}"
         with pytest.raises(InputError, match=expected):
             kind.load(kind.write(tmp_path)).check()
 

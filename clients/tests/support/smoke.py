@@ -182,8 +182,13 @@ def wait_for(raw, words, times=1):
         assert more, got
 
 
+def bare(text):
+    """JSON without descriptions, of which older versions leave some out."""
+    return json.loads(text, object_hook=lambda each: {**each, "description": None})
+
+
 def main(folder):
-    assert contract() == CONTRACT.read_text("utf-8")
+    assert bare(contract()) == bare(CONTRACT.read_text("utf-8"))
     Path(folder).mkdir()
     os.chdir(folder)
     with encoder() as description:

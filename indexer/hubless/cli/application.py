@@ -159,7 +159,7 @@ def main() -> None:
     try:
         _print_warnings()
         code = app(prog_name=app.info.name, standalone_mode=False)
-    except typer.TyperException as error:
+    except typer.BadParameter.__mro__[2] as error:  # type: ignore[misc]  # all of its parser; only new typer names it
         # typer itself would draw a box
         context = getattr(error, "ctx", None)
         hint = f"{context.command_path} --help" if context else f"{app.info.name} --help"

@@ -347,7 +347,6 @@ def _client(description: EndpointDescription) -> "httpx.Client":
         retry_on_exceptions=[httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout],
         backoff_factor=0.1,
         max_backoff_wait=_LONGEST_WAIT,
-        total_timeout=description.timeout,
     )
     limits = httpx.Limits(max_connections=description.connections, max_keepalive_connections=description.connections)
     sender = http_transport("encoder, url", description.url, limits)

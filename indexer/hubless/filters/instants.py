@@ -21,7 +21,8 @@ def instant_of(text: str) -> datetime | None:
 
 def instants(texts: pa.Array) -> pa.Array:
     """Return the times that texts are, null for a text that is none."""
-    alike = pc.if_else(pc.match_substring_regex(texts, _FORM), texts, None)
+    # pc.if_else mixes up the texts of a slice before Arrow 24
+    alike = pc.case_when(pc.make_struct(pc.match_substring_regex(texts, _FORM)), texts)
     try:
         return alike.cast(INSTANT)
     except pa.ArrowInvalid:  # one of them is no time, or one that only Python reads

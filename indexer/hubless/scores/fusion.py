@@ -23,25 +23,17 @@ class Fused(NamedTuple):
     parts: list[list[float]]
 
 
-def _min_max(scores: Scores) -> Scores:
-    return _above_last(scores, max(scores) - min(scores))
-
-
-def _z(scores: Scores) -> Scores:
-    return _above_last(scores, float(np.std(scores)))
-
-
 def _above_last(scores: Scores, unit: float) -> Scores:
     """Return how many units scores are above the last; 1 where all are equal, as of one hit: it was found."""
     last = min(scores)
     return [(score - last) / unit for score in scores] if unit else [1.0] * len(scores)
 
 
-def _rrf(scores: Scores) -> Scores:
-    return [1.0 / (RRF_CONSTANT + rank) for rank in range(1, len(scores) + 1)]
-
-
-FUSIONS: Mapping[str, Callable[[Scores], Scores]] = {"min_max": _min_max, "z": _z, "rrf": _rrf}
+FUSIONS: Mapping[str, Callable[[Scores], Scores]] = {
+    "min_max": lambda scores: _above_last(scores, max(scores) - min(scores)),
+    "z": lambda scores: _above_last(scores, float(np.std(scores))),
+    "rrf": lambda scores: [1.0 / (RRF_CONSTANT + rank) for rank in range(1, len(scores) + 1)],
+}
 """How scores of a list become parts: from 0 to 1; in standard deviations above the last, of both 1 where all scores are
 equal; 1/(60 + rank)."""
 

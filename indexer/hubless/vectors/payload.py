@@ -93,7 +93,7 @@ class Payload:
         for batch in more.combine_chunks().to_batches():
             while grown.batches and 2 * batch.num_rows >= grown.batches[-1].num_rows:
                 grown._asked.pop()
-                batch = pa.concat_batches([grown.batches.pop(), batch])
+                (batch,) = pa.Table.from_batches([grown.batches.pop(), batch]).combine_chunks().to_batches()
             grown.batches.append(batch)
             grown._asked.append(FreeBatch(batch) if self._free else batch)
         grown._starts = np.array([0, *accumulate(batch.num_rows for batch in grown.batches)])

@@ -81,13 +81,14 @@ FORMATTERS = {"text": TextFormatter(TEXT), "json": JsonFormatter()}
 class LineHandler(QueueHandler):
     """Formats records at once, and has a thread write them to a descriptor."""
 
+    queue: SimpleQueue[Any]
+
     def __init__(self, descriptor: int) -> None:
         # the simple one, as a line may be logged by a finaliser that runs in the middle of another `put`
-        self._waiting = SimpleQueue[Any]()
-        super().__init__(self._waiting)
+        super().__init__(SimpleQueue[Any]())
         self.on_drop: Callable[[], None] = lambda: None
         self._dropped = 0
-        _Writer(self._waiting, descriptor, lambda: self.on_drop()).start()
+        _Writer(self.queue, descriptor, lambda: self.on_drop()).start()
 
     def prepare(self, record: logging.LogRecord) -> bytes:
         """Return the line of a record."""
@@ -99,36 +100,37 @@ class LineHandler(QueueHandler):
 
     def enqueue(self, line: bytes) -> None:  # type: ignore[override]  # of what `prepare` returns
         """Have a line written, after one that says how many were dropped before it; dropped if too many wait."""
-        if self._waiting.qsize() >= MOST:
+        if self.queue.qsize() >= MOST:
             self._dropped += 1
             self.on_drop()
             return
         if self._dropped:
             told = _record(logging.WARNING, "%d log lines were dropped, as nobody read them", self._dropped)
             self._dropped = 0
-            self._waiting.put(self.prepare(told))
-        self._waiting.put(line)
+            self.queue.put(self.prepare(told))
+        self.queue.put(line)
 
     def flush(self) -> None:
         """Wait until what was logged before is written, for a second at most."""
-        self._waiting.put(written := threading.Event())
+        self.queue.put(written := threading.Event())
         written.wait(_LAST_SECONDS)
 
 
 class _Writer(QueueListener):
     """Writes lines, each at once, so that no other process can break one, and tells those who wait for `flush`."""
 
-    def __init__(self, waiting: SimpleQueue[Any], descriptor: int, on_drop: Callable[[], None]) -> None:
+    queue: SimpleQueue[Any]
+
+    def __init__(self, waiting: Any, descriptor: int, on_drop: Callable[[], None]) -> None:
         super().__init__(waiting)
-        self._waiting = waiting
         self._descriptor = descriptor
         self._on_drop = on_drop
 
     def dequeue(self, block: bool) -> Any:
         """Wait a moment before the queue is looked at anew."""
-        if self._waiting.empty():
+        if self.queue.empty():
             sleep(_PAUSE)
-        return self._waiting.get(block)
+        return self.queue.get(block)
 
     def handle(self, item: Any) -> None:
         """Write a line."""

@@ -21,7 +21,6 @@ class Tracing:
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
         self._tracer = provider.get_tracer("hubless")
-        self._propagator = TraceContextTextMapPropagator()
 
     def export(
         self, headers: Iterable[tuple[bytes, bytes]], method: str, route: str, status: int, trace: Trace
@@ -39,7 +38,7 @@ class Tracing:
             attributes["error.type"] = trace.code
         span = self._tracer.start_span(
             f"{method} {route}",
-            self._propagator.extract(
+            TraceContextTextMapPropagator().extract(
                 {name.decode(): value.decode("latin-1") for name, value in headers if name in _PARENT}
             ),
             SpanKind.SERVER,
@@ -66,7 +65,10 @@ def from_environment(version: str) -> Tracing:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    name = os.environ.get("OTEL_SERVICE_NAME", "hubless")
-    provider = TracerProvider(resource=Resource.create({"service.name": name, "service.version": version}))
+    provider = TracerProvider(
+        resource=Resource.create(
+            {"service.name": os.environ.get("OTEL_SERVICE_NAME", "hubless"), "service.version": version}
+        )
+    )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return Tracing(provider)

@@ -75,6 +75,9 @@ class HttpServer(uvicorn.Server):
             each.setblocking(False)  # a copy of one that blocks would have all workers block
         copies = min(_LISTENERS, most_descriptors() // _SHARE_OF_LISTENERS)
         await super().startup([each.dup() for each in sockets or () for _ in range(copies)])
+        if self.should_exit and self.started:  # uvicorn before 0.42 would leave at once
+            await self.shutdown(sockets)
+            self.started = False
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop in order, and say so."""

@@ -15,12 +15,13 @@ ENDING = (signal.SIGTERM, signal.SIGINT)
 class Signals:
     """Notes SIGTERM and SIGINT, and makes the descriptor `reader` readable until `heed` is called."""
 
+    _once = False
+
     def __init__(self) -> None:
         self.reader, self._writer = os.pipe()
         for descriptor in (self.reader, self._writer):
             os.set_blocking(descriptor, False)
         self._come: list[int] = []
-        self._once = False
         self.watched = False
         """Whether an event loop heeds them."""
 

@@ -165,8 +165,7 @@ class Supervisor:
 
 def _spawn(begin: Callable[[Shared, bool], None], shared: Shared, first: bool) -> BaseProcess:
     """Start one worker. A signal that comes before it can note signals waits for it."""
-    context = multiprocessing.get_context("spawn")
-    worker = context.Process(target=begin, args=(shared, first), name="hubless-worker")
+    worker = multiprocessing.get_context("spawn").Process(target=begin, args=(shared, first), name="hubless-worker")
     ensure_running()  # as its start would let signals through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:

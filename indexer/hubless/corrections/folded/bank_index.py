@@ -1,162 +1,142 @@
-"""Faiss indexes over a query bank, by which `nnn` and `csls` find each target's nearest bank queries.
+"""Cells of targets, by which `nnn` and `csls` find about the mean of the k largest q·t of a large bank.
 
-The threads are ours, with OpenMP on one in each: its own spin while they wait for each other, which on a busy machine
-costs more than the work.
+Each cell has bank queries that stand for all of the bank there: the nearest ones for themselves, and in rings around
+them, each twice as large as what is inside, every 2nd, 4th, 8th … for those beside it. So the mean has next to no bias,
+where a search that misses some makes it too small; and its price grows with the logarithm of the bank.
 """
 
-import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hubless.kernels.forks import cached_property
-from hubless.kernels.reductions import top_k_similarities
+from hubless.kernels.reductions import top_k, top_k_mean
 from hubless.kernels.sharding import is_sharded, over_shards
-from hubless.kernels.threads import cores, in_parallel
+from hubless.kernels.threads import in_parallel
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32, F64
+from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import HeldVectors, VectorSource, in_memory, sample
 
-if TYPE_CHECKING:
-    import faiss  # loaded where it works, as most corrections do without
-
 FLAT = "flat"
-AIM = 0.95
-"""Share of the k nearest bank queries that an index should find."""
-TRAINED_EACH = 39
-"""Vectors that Faiss asks for to train a centroid."""
-LEAST_INDEXED = TRAINED_EACH * 16
-"""Bank queries that train the 16 centroids of a 4-bit code. A smaller bank is compared with in no time."""
-DIMENSIONS_A_CODE = 4
-TARGETS_AT_ONCE = 256
-COMPARED = 256
-"""Targets on which the recall is measured."""
-
-
-class BankIndexKind(NamedTuple):
-    """A kind of index: its name for Faiss by b and d, and its search parameter with the values to try by b and k."""
-
-    factory: Callable[[int, int], str]
-    parameter: str
-    ladder: Callable[[int, int], Sequence[int]]
-
-
-def _lists(queries: int) -> int:
-    wanted: int = 2 ** round(math.log2(2 * math.sqrt(queries)))
-    return min(wanted, queries // TRAINED_EACH)
-
-
-def _powers(first: int, last: int) -> list[int]:
-    return [2**power for power in range(int(math.log2(first)), int(math.log2(last)) + 1)]
-
-
-BANK_INDEXES = {
-    "ivf": BankIndexKind(
-        lambda b, d: f"IVF{_lists(b)},Flat", "nprobe", lambda b, k: [*_powers(2, _lists(b)), _lists(b)]
-    ),
-    "hnsw": BankIndexKind(lambda b, d: "HNSW32,Flat", "efSearch", lambda b, k: _powers(64, 2048)),
-    "fastscan": BankIndexKind(
-        lambda b, d: f"PQ{d // DIMENSIONS_A_CODE}x4fs,RFlat",
-        "k_factor_rf",
-        lambda b, k: _powers(2, max(2, b // (2 * k))),
-    ),
-}
-"""By name: what `bank_index` may be beside "flat"."""
+AIM = 2.5
+"""Error of the offsets that cells may have, in steps. With that, about 0.95 of the ten best targets stay so."""
+RANKS, STEPS = 15, 10
+"""Steps are between the scores of neighbouring ranks, the last so many up to this one."""
+SAMPLE = 128
+"""Targets on which the error is measured, and bank queries that tell the steps."""
+NEAREST = 640
+"""Bank queries of a cell that stand for themselves, at first."""
+MOST_NEAR = 1 / 8
+"""The share of the bank that they may be at last. More would take as long as all of it."""
+TARGETS_EACH = 128
+"""Targets that share a cell, of those that are compared at once. Fewer are nearer, but more are faster."""
+TRAINED_EACH, ROUNDS = 16, 4
+"""Targets of which a centre is the mean, and rounds of k-means."""
+TARGETS_AT_ONCE = 2**16
+CELLS_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
 class BankIndex:
-    """An index over a bank (b, d), as `packed` bytes, how it is searched, and the recall that was measured so."""
+    """Centres (c, d) of cells of targets, and rows (c, s) of the bank (b, d) that each cell is compared with."""
 
-    kind: str
-    searched: int
-    recall: float
-    packed: NDArray[np.uint8]
+    bank: F32
+    centres: F32
+    rows: I64
+    nearest: int
+    error: float = 0.0
 
     def top_k_mean(self, targets: VectorSource, k: int, advance: Advance = no_progress) -> F64:
         """Return about the mean of the k largest q·t over the bank, for each target (n, d): (n,) float64."""
         if is_sharded(targets):
             return np.concatenate(over_shards(targets, partial(self.top_k_mean, k=k), advance=advance))
-        means = np.empty(targets.shape[0])
-        done = 0
-        for block in targets.blocks(TARGETS_AT_ONCE * cores()):
-            found = self.top_k(block, k)
-            # lists may hold fewer than k
-            there = np.isfinite(found) & (found > np.finfo(np.float32).min)
-            total = np.sum(found, axis=1, where=there, dtype=np.float64)
-            means[done : done + len(block)] = total / np.maximum(there.sum(axis=1), 1)
-            done += len(block)
-            advance(len(block))
-        return means
-
-    def top_k(self, targets: F32, k: int) -> F32:
-        """Return the k largest similarities that are found for each target (n, d): (n, k), best first."""
-        import faiss
-
-        found = np.empty((len(targets), k), np.float32)
-        index = self._index
-
-        def search(rows: slice) -> None:
-            faiss.omp_set_num_threads(1)
-            found[rows] = index.search(_padded(targets[rows], index.d), k)[0]
-
-        in_parallel(search, len(targets), TARGETS_AT_ONCE)
+        found = np.concatenate([self._means(block, k) for block in targets.blocks(TARGETS_AT_ONCE)])
+        advance(len(found))
         return found
 
-    def check(self, queries: int) -> None:
-        """Raise `RuntimeError` if the stored bytes are no index, `ValueError` if not over so many bank queries."""
-        if (indexed := self._index.ntotal) != queries:
-            raise ValueError(f"an index over {indexed} bank queries, of {queries}")
+    def _means(self, targets: F32, k: int) -> F64:
+        cells = _members(targets, self.centres)
+        rings = _rings(len(self.bank), self.nearest)
+        means = np.empty(len(targets))
 
-    @cached_property
-    def _index(self) -> "faiss.Index":
-        import faiss
+        def work(some: slice) -> None:
+            for members, rows in zip(cells[some], self.rows[some], strict=True):
+                if len(members):
+                    means[members] = _means(targets[members] @ self.bank.take(rows, axis=0).T, rings, k)
 
-        index = faiss.deserialize_index(np.asarray(self.packed))
-        faiss.ParameterSpace().set_index_parameter(index, BANK_INDEXES[self.kind].parameter, self.searched)
-        return index
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_index"}
+        in_parallel(work, len(cells), 1)
+        return means
 
 
-def index_of(bank: VectorSource, targets: VectorSource, kind: str, k: int) -> BankIndex:
-    """Index a bank (b, d) of `LEAST_INDEXED` queries and more, searched as cheaply as finds `AIM` of the k nearest.
+def index_of(bank: VectorSource, targets: VectorSource, k: int, weight: float) -> BankIndex:
+    """Put targets (n, d) in cells that have as few of the bank (b, d) as leave the error at `AIM`, or `MOST_NEAR`.
 
-    The recall is measured on some of the targets (n, d).
+    The error is that of weight · mean of the k largest q·t: a standard deviation over some of the targets.
     """
-    import faiss
-
-    queries = in_memory(bank)
-    dim = bank.shape[1] + -bank.shape[1] % DIMENSIONS_A_CODE if kind == "fastscan" else bank.shape[1]
-    packed: list[NDArray[np.uint8]] = []
-
-    def make(_: slice) -> None:
-        faiss.omp_set_num_threads(1)  # with several, a graph is another each time
-        index = faiss.index_factory(dim, BANK_INDEXES[kind].factory(len(queries), dim), faiss.METRIC_INNER_PRODUCT)
-        wide = _padded(queries, dim)
-        index.train(wide)
-        index.add(wide)
-        packed.append(faiss.serialize_index(index))
-
-    in_parallel(make, 1, 1)
-    some = in_memory(sample(targets, COMPARED))
-    nearest = top_k_similarities(bank, HeldVectors(some, targets.name), k).min(axis=1)
-    made = BankIndex(kind, 0, 0.0, packed[0])
-    for searched in BANK_INDEXES[kind].ladder(len(queries), k):
-        tried = replace(made, searched=searched)
-        close = np.float32(1e-6) * np.maximum(np.abs(nearest), 1)
-        recall = float(np.mean(tried.top_k(some, k) >= (nearest - close)[:, np.newaxis]))
-        made = replace(made, searched=searched, recall=recall)
-        if recall >= AIM:
-            break
-    return made
+    some = HeldVectors(in_memory(sample(targets, SAMPLE)), targets.name)
+    exact = top_k_mean(bank, some, k)
+    scores, _ = top_k(in_memory(sample(bank, SAMPLE)), targets, min(RANKS, targets.shape[0]))
+    step = float(np.ptp(scores[:, -STEPS:], axis=1).mean()) / STEPS or 1.0
+    queries, centres = in_memory(bank), _centres(targets)
+    nearest = NEAREST
+    while True:
+        made = BankIndex(queries, centres, _rows(queries, centres, nearest), nearest)
+        error = weight * float(np.std(made.top_k_mean(some, k) - exact)) / step
+        if error <= AIM or 2 * nearest > MOST_NEAR * len(queries):
+            return replace(made, error=error)
+        nearest *= 2
 
 
-def _padded(rows: F32, dim: int) -> F32:
-    missing = dim - rows.shape[1]
-    return np.pad(rows, ((0, 0), (0, missing))) if missing else np.ascontiguousarray(rows)
+def _centres(targets: VectorSource) -> F32:
+    count = min(targets.shape[0], TARGETS_AT_ONCE) // TARGETS_EACH + 1
+    some = in_memory(sample(targets, TRAINED_EACH * count))
+    centres = some[::TRAINED_EACH]
+    for _ in range(ROUNDS):
+        centres = np.stack([some[members].mean(axis=0) for members in _members(some, centres) if len(members)])
+    return centres
+
+
+def _members(targets: F32, centres: F32) -> list[I64]:
+    """Return the rows of the targets (n, d) that are nearest to each of the centres (c, d), by Euclidean distance."""
+    half = np.einsum("ij,ij->i", centres, centres) / 2
+    nearest = top_k(targets, HeldVectors(centres, "centres"), 1, half)[1].ravel()
+    sizes = np.bincount(nearest, minlength=len(centres))
+    return np.split(np.argsort(nearest, kind="stable"), np.cumsum(sizes)[:-1])
+
+
+def _rings(queries: int, nearest: int) -> list[range]:
+    """Return the places by similarity to a centre that are compared with, for each ring."""
+    rings = [range(min(nearest, queries))]
+    while (start := rings[-1].stop) < queries:
+        rings.append(range(start, min(2 * start, queries), 2 * rings[-1].step))
+    return rings
+
+
+def _rows(bank: F32, centres: F32, nearest: int) -> I64:
+    """Return the rows of the bank (b, d) that each cell is compared with, ring by ring."""
+    rings = _rings(len(bank), nearest)
+    rows = np.empty((len(centres), sum(map(len, rings))), np.int64)
+
+    def work(some: slice) -> None:
+        for place, products in enumerate(-centres[some] @ bank.T, some.start):
+            order = np.argpartition(products, [ring.stop - 1 for ring in rings])
+            rows[place] = order[np.concatenate(rings)]
+
+    in_parallel(work, len(rows), CELLS_AT_ONCE)
+    return rows
+
+
+def _means(products: F32, rings: list[range], k: int) -> F64:
+    """Return the mean of the k largest of what products (n, s) stand for."""
+    largest = []
+    first = 0
+    for ring in rings:
+        here = products[:, first : first + len(ring)]
+        most = min(len(ring), k // ring.step + 1)
+        here.partition(len(ring) - most, axis=1)
+        largest.append(np.repeat(here[:, -most:], ring.step, axis=1))
+        first += len(ring)
+    values = np.concatenate(largest, axis=1)
+    values.partition(values.shape[1] - k, axis=1)
+    means: F64 = values[:, -k:].mean(axis=1, dtype=np.float64)
+    return means

@@ -16,20 +16,23 @@ from hubless.corrections.base import (
     check_banks,
     targets_beside,
 )
-from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, FLAT, LEAST_INDEXED, BankIndex, index_of
+from hubless.corrections.folded.bank_index import AIM, FLAT, BankIndex, index_of
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k_mean_each
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_at_least, check_between
 from hubless.vectors.comparing import COSINE, OF_TARGETS
-from hubless.vectors.sources import held, turned_vectors
+from hubless.vectors.sources import held, in_memory, turned_vectors
 
 PUBLISHED_K = 128
 CSLS_WEIGHT = 0.5
 """CSLS ranks by 2 q·t − r(q) − r(t): halved, and without the query's own term, q·t − ½ r(t)."""
 
-
-_INDEX = "index"
+CELLS, WHERE_FASTER = "cells", "auto"
+FORMER = "ivf", "hnsw", "fastscan"
+"""Indexes of Faiss over the bank, which took longer than `flat`: cells take their place."""
+LEAST_AUTO = 8_000
+"""`auto` takes no cells of fewer bank queries, nor for fewer targets: to compare all takes no longer."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,15 +47,18 @@ class FittedNeighbours(BankKept):
 
     @property
     def details(self) -> Details:
-        left_out = (_INDEX, "metric")
-        found = {name: value for name, value in super().details.items() if value is not None and name not in left_out}
+        found = {
+            name: value
+            for name, value in super().details.items()
+            if value is not None and name not in ("index", "metric")
+        }
         if (index := self.index) is None:
             return found
         return found | {
-            "bank_index": index.kind,
-            "bank_recall": index.recall,
+            "bank_index": CELLS,
+            "nearest": index.nearest,
+            "offset_error": index.error,
             "metric": self.metric,
-            BANK_INDEXES[index.kind].parameter: index.searched,
         }
 
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
@@ -72,17 +78,18 @@ class FittedNeighbours(BankKept):
         return [(each.weight * of_bank).astype(np.float32) for each, of_bank in zip(fits, means, strict=True)]
 
     def state(self) -> State:
-        return super().state() | ({} if self.index is None else {_INDEX: self.index.packed})
+        return super().state() | (
+            {} if (index := self.index) is None else {"centres": index.centres, "rows": index.rows}
+        )
 
     @classmethod
     def from_state(cls, state: StateArrays, details: Details) -> Self:
         bank = held(state["bank"], "query bank")
-        index = None
-        if _INDEX in state:
-            kind = details["bank_index"]
-            index = BankIndex(kind, details[BANK_INDEXES[kind].parameter], details["bank_recall"], state[_INDEX])
-            index.check(bank.shape[0])
         metric = details.get("metric", COSINE)
+        index = None
+        if "rows" in state:  # a bank with an index of Faiss, from earlier versions, is compared with exactly
+            compared = in_memory(turned_vectors(bank, metric, OF_TARGETS))
+            index = BankIndex(compared, state["centres"], state["rows"], details["nearest"], details["offset_error"])
         return cls(bank, details["k"], details["weight"], details.get("note"), index, metric)
 
 
@@ -94,8 +101,10 @@ class Nnn(SeesVectors):
 
     Parameters
     ----------
-    bank_index : how the k nearest are found: "flat" is exact. The others are Faiss' indexes over the bank, "ivf",
-        "hnsw" and "fastscan", which are searched as cheaply as finds 0.95 of them; the details say the `bank_recall`
+    bank_index : how the k nearest are found: "flat" is exact. "cells" compares targets with all bank queries that are
+        near their cell and few of the others, which leaves about 0.95 of the ten best targets as they are. The details
+        say the `offset_error`, in steps between scores of neighbouring ranks. "auto" takes cells where they are faster;
+        "ivf", "hnsw" and "fastscan" are former names of cells
     """
 
     k: int | None = None
@@ -106,8 +115,8 @@ class Nnn(SeesVectors):
         if self.k is not None:
             check_at_least("k", self.k, 1)
         check_between("weight", self.weight, 0, float("inf"))
-        if self.bank_index not in (FLAT, *BANK_INDEXES):
-            raise InputError("bank_index", f"one of {', '.join((FLAT, *BANK_INDEXES))}", self.bank_index)
+        if self.bank_index not in (known := (FLAT, CELLS, WHERE_FASTER, *FORMER)):
+            raise InputError("bank_index", f"one of {', '.join(known)}", self.bank_index)
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedNeighbours:
         """Take the bank, with an index of it where that is wanted. Raises `InputError` for fewer queries than k."""
@@ -118,15 +127,14 @@ class Nnn(SeesVectors):
         if self.k is None and k < PUBLISHED_K:
             notes.append(f"k is {k} instead of {PUBLISHED_K}, as there are {queries} bank queries")
         index = None
-        if self.bank_index != FLAT and queries >= LEAST_INDEXED:
+        least = LEAST_AUTO if self.bank_index == WHERE_FASTER else 0
+        if self.bank_index != FLAT and min(queries, source.shape[0]) >= least:
             # the targets ask the bank
             sides = turned_vectors(bank, self.metric, OF_TARGETS), turned_vectors(source, self.metric)
-            index = index_of(*sides, self.bank_index, k)
-        if self.bank_index != FLAT and index is None:
-            needed = f"{self.bank_index} needs {LEAST_INDEXED} bank queries, and there are {queries}"
-            notes.append(f"bank_index is {FLAT}, as {needed}")
-        if index is not None and index.recall < AIM:
-            notes.append(f"{self.bank_index} finds {index.recall:.2f} of the nearest bank queries, not {AIM}")
+            index = index_of(*sides, k, self.weight)
+            if (error := index.error) > AIM:
+                notes.append(f"bank_index is {FLAT}, as {CELLS} err by {error:.2g} steps between ranks, not {AIM:.2g}")
+                index = None
         return FittedNeighbours(bank, k, float(self.weight), "; ".join(notes) or None, index, self.metric)
 
 

@@ -109,7 +109,7 @@ class CsvFile:
     def _find_fault(self) -> None:
         """Raise `InputError` for the first row whose columns, quotes or encoding are wrong."""
         with self.path.open("rb") as file:
-            reader = csv.reader(map(_decoded, file), delimiter=self.delimiter, strict=True)
+            reader = csv.reader((line.decode("utf-8-sig") for line in file), delimiter=self.delimiter, strict=True)
             width = 0
             row = -1  # the header is row -1
             while True:
@@ -134,10 +134,6 @@ class CsvFile:
         if len(cells) > width and self.delimiter == ",":
             expected += "; quote values that have commas, and write decimals with a point"
         raise InputError(where, expected, f"{len(cells)}: {self.delimiter.join(cells)[:_SHOWN]}")
-
-
-def _decoded(line: bytes) -> str:
-    return line.decode("utf-8-sig")
 
 
 def _check_header(columns: Sequence[str], name: str) -> None:

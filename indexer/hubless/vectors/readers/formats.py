@@ -139,7 +139,7 @@ def format_of(path: Path, name: str, use: Use) -> Format:
     """
     with path.open("rb") as file:
         head = file.read(_BEGINNING)
-    named = _BY_ENDING.get(path.suffix.lower(), _of_text(head) if path.suffix.lower() == ".txt" else None)
+    named = _by_ending(path.suffix.lower(), head)
     found = next((each for each in FILE_FORMATS if head.startswith(each.begins)), None)
     if named is not None and use in named.use:
         marked = bool(named.begins) or named.name in _TEXTS  # other files may begin with any number
@@ -153,8 +153,10 @@ def format_of(path: Path, name: str, use: Use) -> Format:
     raise InputError(name, expected, got if found is None else f"{got}, {_said(found, path, use, head)}")
 
 
-def _of_text(head: bytes) -> Format | None:
-    return next((_BY_ENDING[ending] for ending, pattern in _OF_TEXTS.items() if pattern.match(head)), None)
+def _by_ending(ending: str, head: bytes) -> Format | None:
+    if ending == ".txt":
+        ending = next((each for each, pattern in _OF_TEXTS.items() if pattern.match(head)), ending)
+    return _BY_ENDING.get(ending)
 
 
 def _said(found: Format, path: Path, use: Use, head: bytes) -> str:

@@ -194,4 +194,5 @@ def _converted(texts: ArrowColumn, kind: pa.DataType) -> ArrowColumn:
 
 def without_missing(column: ArrowColumn) -> ArrowColumn:
     """Return texts with nulls in the place of those that stand for no value."""
-    return pc.if_else(pc.is_in(column, pa.array(MISSING)), None, column)
+    # pc.if_else mixes up the texts of a slice before Arrow 24
+    return pc.case_when(pc.make_struct(pc.invert(pc.is_in(column, pa.array(MISSING)))), column)

@@ -114,7 +114,8 @@ def opened_picture(source: PictureSource, parameter: str) -> Iterator["ImageFile
     except FileNotFoundError as error:
         raise InputError(parameter, "a file that is there", source) from error
     except Exception as error:  # a damaged file raises whatever its decoder runs into
-        raise InputError(parameter, A_PICTURE, _said(error)) from error
+        unknown = type(error).__name__ == "UnidentifiedImageError"
+        raise InputError(parameter, A_PICTURE, "something else" if unknown else f"a damaged one: {error}") from error
 
 
 def _readable(source: PictureSource) -> AbstractContextManager[BinaryIO]:
@@ -212,7 +213,3 @@ def thumbnail_of(source: PictureSource, pixels: int = THUMBNAIL) -> bytes:
     written = BytesIO()
     picture.save(written, "JPEG", quality=85)
     return written.getvalue()
-
-
-def _said(error: Exception) -> str:
-    return "something else" if type(error).__name__ == "UnidentifiedImageError" else f"a damaged one: {error}"
