@@ -45,7 +45,7 @@ SELDOM = $(wildcard $(TESTS:%=%/support)) tests/mutants benchmarks $(wildcard do
 	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' $(TESTS) --include='test_*.py' --include=conftest.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test rings test-all attack crash simulate mutants lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock wheels sbom audit pin-base clean
+.PHONY: help setup demo test rings test-all attack crash simulate mutants lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock wheels distributions sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -205,6 +205,10 @@ lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest
 wheels: setup  ## wheels of all distributions, in dist/
 	rm -f dist/*.whl
 	$(foreach each,. $(ALL_RINGS) clients/python,(cd $(each) && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/dist)$(newline)	)
+
+distributions: setup  ## wheels and sdists of all that is published, in dist/
+	rm -rf dist
+	$(foreach each,. $(ALL_RINGS) clients/python $(ADAPTERS:%=clients/%),(cd $(each) && $(CURDIR)/$(BIN)/python -m hatchling build -d $(CURDIR)/dist)$(newline)	)
 
 sbom: .venv-audit/.ready  ## what the image installs, as CycloneDX, in dist/sbom.cdx.json
 	mkdir -p dist

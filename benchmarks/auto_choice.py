@@ -1,8 +1,7 @@
 """`auto` beside each kind by hand: `python -m benchmarks.auto_choice [--targets N ...] [--jittered F ...]`.
 
-Processor milliseconds of a single query on one thread, at the cheapest setting that reaches the recall@10 on held-out
-bank queries; `beside` is that time over the one of the fastest by hand. Real vectors are mixed and jittered until there
-are so many.
+`ms` is of a single query, at the cheapest setting that reaches the recall@10 on held-out bank queries; `beside` is that
+time over the one of the fastest by hand. Real vectors are mixed and jittered until there are so many.
 """
 
 import argparse

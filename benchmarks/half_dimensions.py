@@ -1,7 +1,6 @@
 """Half of the dimensions beside all: `python -m benchmarks.half_dimensions [--targets 100000] [--folder F ...]`.
 
-Low-rank vectors with hubs, all dimensions and half of them, each tuned for a recall@10 of 0.99 of its own exact
-ranking. Processor time on one thread; sides take turns. `exact` compares with every stored vector.
+Each is tuned for a recall@10 of 0.99 of its own exact ranking. `exact` compares with every stored vector.
 """
 
 import argparse

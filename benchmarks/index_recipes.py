@@ -1,7 +1,6 @@
 """Kinds of index beside raw flat Faiss: `python -m benchmarks.index_recipes [--targets 10000 ...] [--folder F ...]`.
 
-Processor time of single queries and of batches on one thread. `faster` is beside a flat Faiss index over raw vectors,
-made up of low rank with hubs.
+`faster` is beside a flat Faiss index over raw vectors, made up of low rank with hubs.
 """
 
 import argparse

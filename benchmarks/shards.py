@@ -1,7 +1,6 @@
 """Several trained segments of one collection beside one: `python -m benchmarks.shards [--targets 200000]`.
 
-The same targets in one index and in several (`--shards 1 2 4 8`), each tuned for a recall@10 of 0.99. `peak` is the
-memory of the build.
+The same targets in one index and in several, each tuned for a recall@10 of 0.99. `peak` is the memory of the build.
 """
 
 import argparse

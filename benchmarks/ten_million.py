@@ -1,9 +1,8 @@
 """Ten million targets on two cores: `python -m benchmarks.ten_million [--targets 10000000] [--real FOLDER]`.
 
-The vectors of a real set, reduced to so many dimensions, mixed in pairs and jittered, with a query bank of 2,000. `own
-memory` is what the process itself holds at most, `mapped` what it has of files, which the system may take back.
-Recall@10 is on queries that the build has not seen. Single queries are in processor time of one thread, answers a
-second by `wrk` on the same machine.
+Vectors of a real set, reduced to so many dimensions, mixed in pairs and jittered, with a query bank of 2,000. `own
+memory` is what the process itself holds at most, `mapped` what it has of files, which the system may take back. `wrk`
+asks on the same machine.
 """
 
 import argparse

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -27,7 +28,8 @@ def json_bodies(rows, **more):
 def load(side, bodies: Iterable[bytes], connections, seconds, media_type=JSON, method="POST"):
     """Ask for a while, each connection again as soon as it is answered, after a warm-up of a second.
 
-    Returns answers a second, latencies, and the processor time in milliseconds that the server took for an answer.
+    Returns answers a second, latencies, and the processor time in milliseconds that the server took for an answer, and
+    that `wrk` took.
     """
     with tempfile.NamedTemporaryFile() as file:
         file.write(b"".join(len(body).to_bytes(4, "little") + body for body in bodies))
@@ -35,11 +37,17 @@ def load(side, bodies: Iterable[bytes], connections, seconds, media_type=JSON, m
         command = ["wrk", "-t1", f"-c{connections}", "--latency", "-s", str(SCRIPT), side.url]
         given = ["--", file.name, media_type, method]
         _run([*command, "-d1", *given])
-        before = processor_seconds(side.pid)
+        before, before_wrk = processor_seconds(side.pid), _ended_seconds()
         found = _run([*command, f"-d{max(1, round(seconds))}", *given])
-    took = processor_seconds(side.pid) - before
-    good = found["answers"] - found["refused"]
-    return {**found, "rate": good / found["seconds"], "cpu_ms": 1e3 * took / max(found["answers"], 1)}
+    took = {"cpu_ms": processor_seconds(side.pid) - before, "wrk_ms": _ended_seconds() - before_wrk}
+    each = {name: 1e3 * seconds / max(found["answers"], 1) for name, seconds in took.items()}
+    return {**found, "rate": (found["answers"] - found["refused"]) / found["seconds"], **each}
+
+
+def _ended_seconds():
+    """Processor time of the children of this process that have ended: of `wrk`, while a server runs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def processor_seconds(pid):

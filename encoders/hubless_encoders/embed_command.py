@@ -11,8 +11,7 @@ from hubless.cli.options import JsonOption, SetOption, check_choice, parameters_
 from hubless.cli.printing import print_json
 from hubless.progress import bars_or_lines
 from hubless_encoders.embedding.embed import embed
-
-_KINDS = ("pictures", "texts", "files")
+from hubless_encoders.embedding.embed_sources import ITEM_KINDS
 
 
 def embed_command(
@@ -20,8 +19,10 @@ def embed_command(
         Path, typer.Argument(metavar="SOURCE", help="A folder of pictures or source files, or a file of texts.")
     ],
     encoder: Annotated[Path, typer.Option(metavar="PATH", help="Makes vectors: a folder, or a .json or .toml file.")],
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="What is filled; a killed run goes on there.")],
-    kind: Annotated[str | None, typer.Option(metavar="KIND", help=f"What the source has: {', '.join(_KINDS)}.")] = None,
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="What is filled; later runs go on there.")],
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help=f"What the source has: {', '.join(ITEM_KINDS)}.")
+    ] = None,
     column: Annotated[str | None, typer.Option(metavar="NAME", help="The column of a table that is embedded.")] = None,
     set_: SetOption = None,
     json_: JsonOption = False,
@@ -37,14 +38,18 @@ def embed_command(
       hubless embed photos --encoder clip.toml --output embedded
     """
     if kind is not None:
-        check_choice(kind, _KINDS, "--kind")
+        check_choice(kind, ITEM_KINDS, "--kind")
     known = parameters_of(embed, ("source", "encoder", "output", "kind", "column"))
     settings = read_settings(set_, known)
     made = embed(source, encoder, output, kind=kind, column=column, progress=bars_or_lines(), **settings)
     if json_:
-        print_json({name: str(value) if isinstance(value, Path) else value for name, value in asdict(made).items()})
+        print_json(asdict(made))
         return
     typer.echo(f"{made.count:,} vectors of {made.dim} dimensions: {made.targets}")
+    if made.count > made.new:
+        typer.echo(f"{made.new:,} new, {made.changed:,} changed, {made.kept:,} kept, {made.gone:,} gone")
+    if made.anew:
+        typer.echo("All are embedded again: the encoder, or a setting, is another one than before.")
     if made.skipped:
         typer.echo(f"{made.skipped:,} skipped, each with its reason: {made.skipped_file}")
     if made.bank is not None:

@@ -1,8 +1,8 @@
 """An encoder on this machine: a model of the package sentence-transformers, by its name or from a folder."""
 
-import importlib.util
 import logging
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -38,7 +38,7 @@ class SentenceModel(DescribedEncoder):
     _model: Any = None
 
     def check(self) -> None:
-        if importlib.util.find_spec(PACKAGE) is None:
+        if find_spec(PACKAGE) is None:
             expected = (
                 f"the package sentence-transformers: {how_to_install('sentence-transformers', 'hubless-encoders')}"
             )

@@ -19,9 +19,9 @@ from support.photos import COLOURS, DIM
 from support.small import WORDS
 
 import hubless
-from hubless.errors import EncoderFailed, InputError, NoEncoder, StorageError, how_to_install
+from hubless.errors import InputError, NoEncoder, StorageError, how_to_install
 from hubless.vectors.readers import pictures
-from hubless_encoders.embedding import embed as embedding, embed_folder
+from hubless_encoders.embedding import embed as embedding
 from hubless_encoders.embedding.texts_beside import words_of_name
 
 NAMES = list(COLOURS)
@@ -47,13 +47,21 @@ def photos(tmp_path):
     (folder / "movie.mp4").write_bytes(b"nothing")
     (folder / ".hidden.png").write_bytes(b"nothing")
     (folder / "@eaDir").mkdir()
-    Image.new("RGB", (8, 8), "red").save(folder / "@eaDir" / "preview.png")
+    paint(folder / "@eaDir" / "preview.png")
     return folder
 
 
 def contents(folder):
     """All that an embedding wrote, byte by byte."""
     return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def paint(path, colour="red", **options):
+    Image.new("RGB", (8, 8), colour).save(path, **options)
+
+
+def skipped(made):
+    return [json.loads(line)["id"] for line in made.skipped_file.read_text().splitlines()]
 
 
 def rows(made):
@@ -97,7 +105,7 @@ import numpy as np
 import PIL.Image
 import pyarrow as pa
 
-from hubless_encoders.embedding import embed_folder
+from hubless_encoders.embedding import embed as embedding, embed_folder
 from hubless_encoders.embedding.embed import embed
 from hubless.store import durable
 from hubless.vectors.readers.pictures import read_picture
@@ -125,74 +133,75 @@ class Means:
 
 
 photos, where = map(Path, sys.argv[1:])
-embed_folder.PART = 5
-true, moments = embed_folder.replace_text, 0
+embedding.PART = 5
+true, moments = {name: getattr(embed_folder, name) for name in ("replaced", "replace_text")}, 0
 
 def run(output, kill):
     if (child := os.fork()) == 0:
-        def replace(path, text):
-            global moments
-            moments += 1
-            if moments == kill:
-                os.kill(os.getpid(), signal.SIGKILL)
-            true(path, text)
-        embed_folder.replace_text = replace
+        for name in true:
+            def replace(*given, name=name):
+                global moments
+                moments += 1
+                if moments == kill:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return true[name](*given)
+            setattr(embed_folder, name, replace)
         embed(photos, Means(), output, progress=False)
         os._exit(0)
     return os.WTERMSIG(os.waitpid(child, 0)[1])
 
 run(where / "whole", 0)
-for kill in range(1, 8):
+for kill in range(1, 10):
     killed = run(where / str(kill), kill)
-    assert killed == (signal.SIGKILL if kill < 7 else 0), (kill, killed)
+    assert killed == (signal.SIGKILL if kill < 9 else 0), (kill, killed)
     assert run(where / str(kill), 0) == 0
 """
 
 
-def test_run_that_is_killed_anywhere_goes_on_to_the_same_bytes(photos, tmp_path):
+def test_run_that_is_killed_anywhere_goes_on_to_the_same_rows(photos, tmp_path):
     where = tmp_path / "where"
     where.mkdir()
     subprocess.run([sys.executable, "-c", KILLED, photos, where], check=True)
-    whole = contents(where / "whole")
-    assert {path.parts[0] for path in whole} == {".lock", "targets", "bank", "skipped.jsonl", "embedded.json"}
-    for kill in range(1, 8):
-        assert contents(where / str(kill)) == whole
+    whole, *others = (
+        {kind: pq.read_table(folder / kind) for kind in ("targets", "bank")} for folder in where.iterdir()
+    )
+    assert len(others) == 9
+    assert len(whole["targets"]) == len(whole["bank"]) == 12
+    for other in others:
+        assert all(table.equals(whole[kind]) for kind, table in other.items())
 
 
-def test_finished_parts_are_not_made_again(photos, pair, tmp_path, monkeypatch):
-    monkeypatch.setattr(embed_folder, "PART", 5)
-    encoder = load_pair(tmp_path / "pair")
-    true, asked = encoder.encode_pictures, []
+def test_later_runs_embed_what_is_new_or_changed_and_take_out_what_is_gone(photos, pair, tmp_path, monkeypatch):
+    monkeypatch.setattr(embedding, "PART", 5)
 
-    def fails_once(inputs, seconds=None):
-        asked.append(len(inputs))
-        if len(asked) == 2:
-            raise EncoderFailed("it is away")
-        return true(inputs, seconds)
+    def counted(output="out"):
+        made = hubless.embed(photos, pair, tmp_path / output)
+        return made.new, made.changed, made.kept, made.gone, made.anew
 
-    monkeypatch.setattr(encoder, "encode_pictures", fails_once)
-    with pytest.raises(EncoderFailed):
-        hubless.embed(photos, encoder, tmp_path / "out")
-    assert hubless.embed(photos, encoder, tmp_path / "out").count == 12
-    assert asked == [5, 4, 4, 3]  # without the damaged one; the second part again
-    assert hubless.embed(photos, encoder, tmp_path / "out").count == 12
-    assert len(asked) == 4
-
-
-def test_folder_of_another_run_is_refused(photos, pair, tmp_path):
-    hubless.embed(photos, pair, tmp_path / "out")
-    Image.new("RGB", (8, 8), "red").save(photos / "later.png")
-    with pytest.raises(InputError, match="output: expected the folder of a run with the same source"):
-        hubless.embed(photos, pair, tmp_path / "out")
+    assert counted() == (12, 0, 0, 0, False)
+    paint(photos / "later.png")
+    paint(photos / "2-blue.png", "lime")
+    (photos / "4-white.txt").write_text("snow")
+    (photos / "more" / "9-white.png").unlink()
+    assert (counted(), counted("fresh")) == ((1, 2, 9, 1, False), (12, 0, 0, 0, False))
+    for kind, column in (("targets", "id"), ("bank", "of")):
+        one, other = (pq.read_table(tmp_path / name / kind).sort_by(column) for name in ("out", "fresh"))
+        assert one.equals(other)
+    pair.write_text(f"{pair.read_text()}prompt = 'a '")
+    assert counted() == (0, 12, 0, 0, True)
+    for image in photos.glob("*e.png"):
+        image.unlink()
+    with pytest.raises(InputError, match=r"source: expected the one that .* was filled from; .* of its 12 items"):
+        counted()
     with pytest.raises(InputError, match="output: expected a new folder, or one that embed began"):
-        hubless.embed(photos, pair, photos)
+        counted("photos")
 
 
 def test_texts_about_pictures_are_the_bank(tmp_path, pair):
     folder = tmp_path / "photos"
     (folder / "red").mkdir(parents=True)
     for name in ("IMG_1.jpg", "a-lime_white.jpg", "b.jpg", "c.jpg", "red/0001.jpg"):
-        Image.new("RGB", (8, 8), "red").save(folder / name)
+        paint(folder / name)
     (folder / "b.txt").write_text("red  lime\n\nblue\nnothing known\n", "utf-16")
     (folder / "IMG_1.txt").write_text("Köln", "latin-1")
     (folder / "metadata.csv").write_text("file_name,text\nred/0001.jpg,lime\n", "utf-8-sig")
@@ -200,7 +209,7 @@ def test_texts_about_pictures_are_the_bank(tmp_path, pair):
     (folder / "metadata.jsonl").write_text('{"file_name": "c.jpg", "text": "white", "captions": ["blue", 3]}\nbad\n')
     head = Image.Exif()
     head[0x010E], head[0x9C9B] = "yellow", "lime\0".encode("utf-16-le")
-    Image.new("RGB", (8, 8), "red").save(folder / "d.jpg", exif=head)
+    paint(folder / "d.jpg", exif=head)
     made = hubless.embed(folder, pair, tmp_path / "out")
     found = [(row["of"], row["text"], row["source"]) for row in pq.read_table(made.bank).to_pylist()]
     assert found == [
@@ -218,7 +227,7 @@ def test_texts_about_pictures_are_the_bank(tmp_path, pair):
     assert [captions[name] for name in ("IMG_1.jpg", "a-lime_white.jpg", "b.jpg", "c.jpg", "d.jpg")] == [
         *(None, None, "red lime", "white", "yellow")
     ]
-    listed = [json.loads(line)["id"] for line in made.skipped_file.read_text().splitlines()]
+    listed = skipped(made)
     assert listed == ["IMG_1.txt", "metadata.jsonl, line 2", "red/metadata.csv"]
     np.testing.assert_array_equal(
         pq.read_table(made.bank)["vector"][1].as_py(), load_pair(tmp_path / "pair").encode(["red lime"])[0]
@@ -227,7 +236,7 @@ def test_texts_about_pictures_are_the_bank(tmp_path, pair):
 
 def test_captions_and_metadata_are_read_up_to_a_limit_and_what_is_left_out_is_listed(tmp_path, pair):
     for name in "abc":
-        Image.new("RGB", (8, 8), "red").save(tmp_path / f"{name}.png")
+        paint(tmp_path / f"{name}.png")
     (tmp_path / "a.txt").write_text("red\n" * 300_000)
     (tmp_path / "b.txt").write_text("".join("red " * count + "\n" for count in range(1, 200)))
     rows = [json.dumps({"file_name": "c.png", "text": text}) for text in ("lime", "x" * 2**20, "blue")]
@@ -244,7 +253,7 @@ def test_captions_and_metadata_are_read_up_to_a_limit_and_what_is_left_out_is_li
 
 
 def test_titles_of_iptc_are_read(tmp_path, pair, monkeypatch):
-    Image.new("RGB", (8, 8), "red").save(tmp_path / "0.jpg")
+    paint(tmp_path / "0.jpg")
     monkeypatch.setattr(IptcImagePlugin, "getiptcinfo", lambda picture: {(2, 5): b"blue", (2, 120): [b"two"]})
     (tmp_path / "list.txt").write_text("0.jpg\n")
     made = hubless.embed(tmp_path / "list.txt", pair, tmp_path / "out", kind="pictures")
@@ -283,7 +292,7 @@ def test_thumbnails_are_small_and_bear_the_names_of_the_pictures(tmp_path, pair)
         assert (small.format, small.size) == ("JPEG", (256, 171))
     (row,) = rows(made)
     assert {"id": "a", "path": "large.png", "price": 3, "width": 900, "caption": None}.items() <= row.items()
-    assert [json.loads(line)["id"] for line in made.skipped_file.read_text().splitlines()] == ["b", "c"]
+    assert skipped(made) == ["b", "c"]
 
 
 @pytest.fixture
@@ -312,7 +321,7 @@ def test_texts_come_from_a_column_or_from_lines_with_what_is_beside_them(file, t
     np.testing.assert_allclose(
         [row["vector"] for row in found], catalogs.encoder().encode(["amber birch", "cedar"]), atol=1e-6
     )
-    assert [json.loads(line)["id"] for line in made.skipped_file.read_text().splitlines()] == [1]
+    assert skipped(made) == [1]
     assert made.bank is None
 
 
@@ -325,7 +334,7 @@ def test_source_files_are_texts_and_what_is_none_is_listed(tmp_path, bag):
     (folder / "unknown.py").write_text("zzz")
     made = hubless.embed(folder, bag, tmp_path / "out")
     assert [(row["id"], row["path"]) for row in rows(made)] == [("lib/a.py", "lib/a.py")]
-    listed = [json.loads(line)["id"] for line in made.skipped_file.read_text().splitlines()]
+    listed = skipped(made)
     assert listed == ["b.bin", "empty.py", "unknown.py"]
 
 

@@ -194,8 +194,8 @@ def dual_is_of_20_percent(w):
 
 
 def of_draws(w, measured, formula, *parameters):
-    """With three banks of 39 queries each."""
-    banks = [w.products("bank")[w.drawn("bank", 39, draw)] for draw in range(3)]
+    """With three banks of one query fewer than there are targets."""
+    banks = [w.products("bank")[w.drawn("bank", COUNT - 1, draw)] for draw in range(3)]
     return mean(measured(formula(w.s, b, *parameters)) for b in banks)
 
 
@@ -234,12 +234,13 @@ KNOWN = {
         ("hn", "quality.recall_at_1", lambda w: recall(w, hungarian(w.s))),
         ("sn temperature=0.01", SKEWNESS, lambda w: skewness(sn(w.s, w.s))),
     ],
-    "paper dbsn figure-6 $E": [
+    "paper dbsn figure-6 $E --query-bank q.npy": [
         (
-            "sn temperature=0.0125",
+            f"sn temperature=0.0125 ({bank})",
             RANK,
-            lambda w: w.rank(formulas.sinkhorn_normalisation(w.s, w.products("bank"), 0.0125, 10)),
-        ),
+            lambda w, bank=bank: w.rank(formulas.sinkhorn_normalisation(w.s, w.products(bank), 0.0125, 10)),
+        )
+        for bank in ("bank", "q")
     ],
     "paper dbsn figure-7 $E --set target_bank=more.npy": [
         (
@@ -350,7 +351,7 @@ KNOWN = {
     "paper sigir 1 $S": [
         ("sinkhorn_whole temperature=0.01", RANK, lambda w: w.rank(whole_sinkhorn(w.s, 0.01, 10))),
     ],
-    "paper sigir 2 $S --set bank_size=39": [
+    "paper sigir 2 $S": [
         ("dsl temperature=0.01", RANK, lambda w: of_draws(w, w.rank, rescored.dsl, 0.01)),
         ("none", RANK, lambda w: w.rank(w.s)),
         (

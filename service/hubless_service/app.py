@@ -29,9 +29,8 @@ from hubless_service.access.authentication import METRICS, PUBLIC, KeyCheck
 from hubless_service.access.keys import Keys
 from hubless_service.gauges import ServedGauges
 from hubless_service.http import heavy, problems
-from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.middleware import Observer
-from hubless_service.processes.shared import Shared, alone
+from hubless_service.processes.shared import Shared
 from hubless_service.routes import (
     analysis,
     bank,
@@ -137,20 +136,19 @@ def create_app(
     shared: Shared | None = None,
 ) -> FastAPI:
     """Make the service. If it is not the `first` worker, it takes no request before that one and itself have loaded."""
-    shared = shared or alone()
     if engine is None:
         source = CatalogSource(settings.folder, settings.encoders)
         if settings.address is not None:
             source = RemoteSource(settings.address, settings.folder, settings.poll_seconds, settings.encoders)
-        engine = SearchService(source, settings, Metrics(shared))
+        engine = SearchService(source, settings, shared)
     tracing = tracing or _tracing()
     keys = Keys(settings)
-    metrics = engine.metrics
+    metrics, shared = engine.metrics, engine.shared
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         """Work before the first request, and after the last answer."""
-        heavy.start_thread()
+        start_all(heavy.THREAD, 1)
         asyncio.get_running_loop().set_default_executor(working := ThreadPoolExecutor(_THREADS, "work"))
         start_all(working, _THREADS)
         watching = asyncio.create_task(keys.watch())

@@ -30,6 +30,7 @@ from hubless_service.variables import unread
 
 FAILED, WRONG_USAGE = 1, 2
 _PORT_SECONDS, _PORT_LOOK_SECONDS = 10.0, 0.05
+_BACKLOG = 2048  # connections that wait to be taken
 _log = logging.getLogger("hubless")
 
 
@@ -142,7 +143,9 @@ def _listen(host: str, port: int) -> socket.socket:
     told = False
     while True:
         try:
-            return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+            return socket.create_server(
+                (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_BACKLOG
+            )
         except OSError as error:
             if error.errno != EADDRINUSE or monotonic() > ends:
                 reason = str(error.strerror).partition(" (while")[0]

@@ -4,13 +4,11 @@ import shutil
 
 import numpy as np
 import pytest
-from support import small
 from support.problems import with_hubs
 
 import hubless
 from hubless.builder.backup import back_up, restore
 from hubless.search.soundness import collection_problem
-from hubless.store.bundle import COLUMNS
 
 PROBLEM = with_hubs(targets=300, bank=200, queries=60)
 COUNTS = np.random.default_rng(1).lognormal(1, 1.5, 300)
@@ -72,26 +70,3 @@ def test_offsets_that_another_prior_would_give_are_noticed(tmp_path):
     segment = collection.parts.targets.first
     segment.columns.by_role["target_prior"].values[0] *= 9
     assert "offsets differ from those of the stored correction" in collection_problem(collection)
-
-
-def as_before(catalog):
-    """Make a collection as it was when numbers of a file were not kept."""
-    folder = hubless.Catalog(catalog).folder("c")
-    small.path_of(folder, COLUMNS).unlink()
-    small.reseal(folder)
-
-
-LIFE = (add_some, remove_many, refit, refit)
-
-
-def test_older_collection_takes_writes_and_its_prior_is_read_from_its_offsets(tmp_path):
-    build(tmp_path, target_prior=COUNTS)
-    as_before(tmp_path)
-    for step in LIFE:
-        assert collection_problem(hubless.open(tmp_path, "c")) is None
-        step(tmp_path)
-    build(tmp_path / "now", target_prior=COUNTS)
-    for step in LIFE:
-        step(tmp_path / "now")
-    found, expected = (hubless.open(each, "c").offsets for each in (tmp_path, tmp_path / "now"))
-    np.testing.assert_allclose(found, expected, atol=1e-4)

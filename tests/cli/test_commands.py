@@ -36,7 +36,7 @@ def test_list_says_within_80_columns_what_is_wrong_with_a_damaged_version(run, c
     (catalog / "photos" / "versions" / first / "manifest.json").unlink()
     ended = run("list", "--catalog", catalog)
     assert ended.code == 0
-    assert ended.table[1][:5] == ["photos", first, "", "", "damaged"]
+    assert ended.table[1][:5] == ["photos", first, "", "", "refused"]
     assert f"photos, version {first}: manifest.json: missing" in " ".join(ended.out.split())
     assert max(map(len, ended.out.splitlines())) <= 80
     problems = [version["problem"] for version in run("list", "--catalog", catalog, "--json").json["photos"]]

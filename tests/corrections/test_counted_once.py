@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import softmax
 from support import naive
-from support.hubs import unit
+from support.hubs import captions, unit
 from support.problems import centred, normal, with_hubs
 
 from hubless import CORRECTIONS
@@ -15,15 +15,8 @@ from hubless.kernels.coupling import in_step
 from hubless.measures.repeats import without_copies
 from hubless.vectors.sources import ArrayVectors, sampled_rows
 
-DIM = 64
 rng = np.random.default_rng(5)
-
-TARGETS = unit(rng.normal(size=(600, DIM)))
-IMAGES = unit(rng.normal(size=(40, DIM)))
-CAPTIONS = unit(np.repeat(IMAGES, 5, axis=0) + 0.01 * rng.normal(size=(200, DIM)))
-"""Five captions each of 40 images, which have nearly the same answers."""
-LOOSE = unit(np.repeat(IMAGES, 5, axis=0) + 0.1 * rng.normal(size=(200, DIM)))
-"""The same, in other words: their answers overlap in part."""
+TARGETS, IMAGES, CAPTIONS, LOOSE = captions(rng, 0.01, 0.1)
 
 
 def weights_of(bank, targets=TARGETS, offsets=None, temperature=0.1, share=1.0, **more):

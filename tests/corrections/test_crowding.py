@@ -1,19 +1,14 @@
 import numpy as np
 import pytest
-from support.hubs import unit
+from support.hubs import captions, unit
 
 from hubless import CORRECTIONS
 from hubless.corrections.folded.crowding import crowding
 from hubless.vectors.sources import ArrayVectors
 
-DIM = 64
 rng = np.random.default_rng(5)
-
-TARGETS = unit(rng.normal(size=(600, DIM)))
-IMAGES = unit(rng.normal(size=(40, DIM)))
+TARGETS, IMAGES, CAPTIONS = captions(rng, 0.07)
 WITH_IMAGES = np.vstack([TARGETS, IMAGES])
-CAPTIONS = unit(np.repeat(IMAGES, 5, axis=0) + 0.07 * rng.normal(size=(200, DIM)))
-"""Five captions each of 40 images, in other words: they want the same target."""
 
 
 def crowding_of(bank, targets, offsets=None):

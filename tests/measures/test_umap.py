@@ -11,7 +11,11 @@ from hubless.measures.projection import check_method, project
 pytestmark = pytest.mark.filterwarnings("ignore:Tensorflow not installed:ImportWarning")
 
 HERE = importlib.util.find_spec("umap") is not None
-needs_umap = pytest.mark.skipif(not HERE, reason="needs umap-learn: make extras")
+
+
+def needing(method, package):
+    lacks = importlib.util.find_spec(package) is None
+    return pytest.param(method, marks=pytest.mark.skipif(lacks, reason=f"needs {package}: make extras"))
 
 
 def groups(seed=0):
@@ -22,26 +26,15 @@ def groups(seed=0):
     return rows.astype(np.float32), numbers
 
 
-@needs_umap
-def test_neighbours_are_together_and_queries_among_them():
+@pytest.mark.parametrize("method", [needing("umap", "umap"), needing("tsne", "sklearn")])
+def test_neighbours_are_together_and_queries_among_them(method):
     rows, numbers = groups()
-    found = project(len(rows), lambda wanted: rows[wanted], rows[::10] + 0.01, method="umap")
-    assert found.method == "umap"
+    found = project(len(rows), lambda wanted: rows[wanted], rows[::10] + 0.01, method=method)
     assert found.explained is None
     centres = np.stack([found.targets[numbers == each].mean(axis=0) for each in range(5)])
     for places, wanted in ((found.targets, numbers), (found.queries, numbers[::10])):
         distances = np.linalg.norm(places[:, np.newaxis] - centres, axis=2)
         assert np.array_equal(distances.argmin(axis=1), wanted)
-
-
-@pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="needs scikit-learn: make extras")
-def test_groups_lie_apart_by_t_sne_with_their_queries():
-    rows, numbers = groups()
-    found = project(len(rows), lambda wanted: rows[wanted], rows[::10] + 0.01, method="tsne")
-    centres = np.stack([found.targets[numbers == each].mean(axis=0) for each in range(5)])
-    distances = np.linalg.norm(found.targets[:, np.newaxis] - centres, axis=2)
-    assert np.array_equal(distances.argmin(axis=1), numbers)
-    assert found.queries.shape == (20, 2)
 
 
 @pytest.mark.skipif(HERE, reason="umap-learn is here")

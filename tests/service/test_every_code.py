@@ -6,7 +6,7 @@ from base64 import urlsafe_b64encode
 from hashlib import sha256
 
 import pytest
-from support.contract import code_of
+from support.contract import code_of, gauges
 from support.refusals.shape import HTTP
 from support.refusals.table import TABLE
 
@@ -155,8 +155,7 @@ def test_error_of_the_library_that_no_client_can_cause_is_internal(serve, words,
 
 
 def survived(client):
-    page = client.get("/metrics").text
-    return next(float(line.split()[1]) for line in page.splitlines() if line.startswith("hubless_survived_failures_t"))
+    return gauges(client, "hubless_(survived_failures_total)")["survived_failures_total"]
 
 
 def test_error_in_a_search_thread_is_answered_and_counted_and_the_next_request_is_searched(serve, words, monkeypatch):

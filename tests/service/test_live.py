@@ -1,14 +1,13 @@
 """What is made of live queries: hubness, drift from the query bank, and the strength that they speak for."""
 
 import asyncio
-import re
 import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from support import catalogs, versions
+from support.contract import gauges
 from support.hubs import foreign, pairs
 
 import hubless
@@ -27,12 +26,6 @@ RANKINGS = ("served", "corrected", "raw")
 def ask(client, **fields):
     queries = [{"vector": query.tolist(), **fields} for query in QUERIES]
     assert client.post(BATCH, json={"queries": queries}).status_code == 200
-
-
-def gauges(client, pattern):
-    """What a pattern's group finds in the name of a gauge → value."""
-    samples = [each for one in text_string_to_metric_families(client.get("/metrics").text) for each in one.samples]
-    return {found[1]: sample.value for sample in samples if (found := re.fullmatch(pattern, sample.name))}
 
 
 def test_figures_and_hubs_are_those_of_the_answers_and_of_the_raw_ranking(serve, words):

@@ -16,6 +16,7 @@ from hubless_service.http.trace import Trace
 from hubless_service.observing.logs import MOST, JsonFormatter, LineHandler
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.middleware import Observer
+from hubless_service.processes.shared import alone
 
 QUERY = "/v1/collections/words/query"
 SERVE = [sys.executable, "-c", "import typer; from hubless_service.command import serve; typer.run(serve)"]
@@ -62,7 +63,7 @@ class FollowedByAnother(float):
 
 
 async def ended(trace):
-    metrics = Metrics()
+    metrics = Metrics(alone())
     Observer(metrics).end({"method": "POST", "raw_path": b"/"}, 499, trace)
     metrics.catch_up()
 

@@ -193,8 +193,10 @@ def test_cut_of_fused_scores_tells_their_confidence(http, logs):
 LIST = {"ids": ["a", "b"], "scores": [2.0, 1.0]}
 
 
-def put_arrow(http, table, kind=STREAM, name="arrow", **options):
-    return http.put(f"/v1/scores/{name}", content=arrow_stream(table, **options), headers={"content-type": kind})
+def put_arrow(http, table, kind=STREAM, params=None, **options):
+    return http.put(
+        "/v1/scores/arrow", params=params, content=arrow_stream(table, **options), headers={"content-type": kind}
+    )
 
 
 def test_arrow_streams_of_lists_and_of_hits_say_the_same(http):
@@ -342,12 +344,6 @@ def test_learning_is_off_unless_asked_and_a_put_without_it_forgets(learning, log
 
 
 def test_lists_of_arrow_may_learn_and_a_file_of_the_command_may_not(http, tmp_path):
-    options = {"learn": "true", "trusted": '["shop"]'}
-    sent = arrow_stream(pa.table(TABLE))
-    assert (
-        http.put("/v1/scores/arrow", params=options, content=sent, headers={"content-type": STREAM}).json()["learning"]
-        == 0
-    )
-    made = arrow_stream(stored(tmp_path))
-    answer = http.put("/v1/scores/arrow", params={"learn": "true"}, content=made, headers={"content-type": STREAM})
-    assert "learn: expected lists beside it" in problem(answer)
+    learn = {"learn": "true"}
+    assert put_arrow(http, pa.table(TABLE), params=learn | {"trusted": '["shop"]'}).json()["learning"] == 0
+    assert "learn: expected lists beside it" in problem(put_arrow(http, stored(tmp_path), params=learn))

@@ -69,7 +69,7 @@ def tell(given, writer):
 
 
 def test_numbers_of_a_process_alone_are_its_own():
-    one, other = Metrics(), Metrics(alone())
+    one, other = Metrics(alone()), Metrics(alone())
     threads = [threading.Thread(target=one.observe, args=["/a", "GET", 200, 0.001, Trace("id")]) for _ in range(8)]
     for thread in threads:
         thread.start()

@@ -37,8 +37,8 @@ def new_item(loop):
     return new_item
 
 
-def backlog(threads=1, batch=256):
-    return WorkQueue(threads, 2000, batch, lambda: None, SHORT)
+def backlog(threads=1, batch=256, workers=1):
+    return WorkQueue(threads, 2000, batch, lambda: None, SHORT, workers=workers)
 
 
 def code_of(waiting, now, seconds, late=0.0):
@@ -131,13 +131,30 @@ def test_request_that_waited_to_be_read_for_most_of_its_time_is_refused_though_n
     assert code_of(backlog(), 0, 10, late=4) == "too_many_requests"
 
 
-@pytest.mark.parametrize(("pace", "exclusive", "taken"), [(PACE, False, 4), (PACE, True, 8), (PACE / 10, False, 8)])
-def test_thread_takes_no_more_than_its_share_of_expensive_queries(new_item, pace, exclusive, taken):
-    queue = backlog(threads=2)
+@pytest.mark.parametrize(
+    ("pace", "exclusive", "workers", "taken"),
+    [
+        (PACE, False, 1, [4, 5, 1]),
+        (PACE, True, 1, [8, 0, 1, 1]),
+        (PACE / 10, False, 2, [8, 1, 1]),
+        (PACE, False, 2, [8, 0, 1, 1]),
+    ],
+)
+def test_threads_share_expensive_queries_and_one_takes_all_where_each_worker_has_a_processor(
+    new_item, pace, exclusive, workers, taken
+):
+    queue = backlog(threads=2, workers=workers)
     queue.note("alike", 1, pace)
-    for _ in range(8):
-        queue.add(new_item(0, 10, exclusive=exclusive))
-    assert len(queue.take(0)) == taken
+    found = []
+    for count in (8, 1):
+        for _ in range(count):
+            queue.add(new_item(0, 10, exclusive=exclusive))
+        found.append(len(queue.take(0) or ()))
+    queue.add(new_item(0, 10, "beside"))
+    queue.note("alike", 8, pace)  # a search has ended
+    while items := queue.take(0):
+        found.append(len(items))
+    assert found == taken
 
 
 def test_call_that_was_held_up_does_not_make_cheap_work_expensive_but_several_do(new_item):
@@ -197,8 +214,8 @@ def test_all_other_work_is_done_in_a_thread(given):
 
 
 @contextmanager
-def started(threads, **more):
-    queue = WorkQueue(**{"threads": threads, "most": 2000, "batch": 256, "prepare": lambda: None, **more})
+def started(prepare=lambda: None):
+    queue = WorkQueue(1, 2000, 256, prepare)
     queue.start()
     try:
         yield queue
@@ -213,35 +230,6 @@ def ask(queue, answer, item=0, key=None, **more):
 
 def echo(items):
     return items
-
-
-def test_searches_that_take_all_processors_go_one_at_a_time_and_together_while_others_run_beside_them():
-    begun, free, batches, running = threading.Semaphore(0), threading.Event(), [], []
-
-    def whole(items):
-        batches.append(list(items))
-        running.append(1)
-        begun.release()
-        assert free.wait(20)
-        assert len(running) == 1
-        running.pop()
-        return items
-
-    async def run():
-        first = ask(queue, whole, 0, "whole", exclusive=True)
-        await asyncio.to_thread(begun.acquire, timeout=20)
-        others = [ask(queue, whole, item, "whole", exclusive=True) for item in range(1, 6)]
-        beside = await asyncio.gather(*(ask(queue, echo, item, "beside") for item in range(5)))
-        assert batches == [[0]]
-        free.set()
-        return beside, await first, await asyncio.gather(*others)
-
-    with started(threads=3) as queue:
-        try:
-            assert asyncio.run(run()) == ([0, 1, 2, 3, 4], 0, [1, 2, 3, 4, 5])
-        finally:
-            free.set()
-    assert batches == [[0], [1, 2, 3, 4, 5]]
 
 
 @pytest.mark.parametrize("exclusive", [False, True])
@@ -260,7 +248,7 @@ def test_answer_that_fails_as_no_answer_may_is_an_error_of_its_request_alone(cap
             await ask(queue, answer, key="key", exclusive=exclusive)
         return [await ask(queue, echo, item, "key", exclusive=exclusive) for item in range(3)]
 
-    with started(threads=1) as queue:
+    with started() as queue:
         assert asyncio.run(run()) == [0, 1, 2]
 
 
@@ -268,7 +256,7 @@ def test_thread_that_cannot_be_prepared_searches_all_the_same(caplog):
     def refuse():
         raise PermissionError("on purpose")
 
-    with started(threads=1, prepare=refuse) as queue:
+    with started(refuse) as queue:
         assert asyncio.run(run_one(queue)) == 0
     assert "on purpose" in caplog.text
 

@@ -6,9 +6,16 @@ from pathlib import Path
 
 import httpx
 from jsonschema import Draft202012Validator
+from prometheus_client.parser import text_string_to_metric_families
 
 STORED = Path(__file__).parents[2] / "docs" / "openapi.json"
 PROBLEM = "application/problem+json"
+
+
+def gauges(client, pattern):
+    """What a pattern's group finds in the name of a gauge → value."""
+    samples = [each for one in text_string_to_metric_families(client.get("/metrics").text) for each in one.samples]
+    return {found[1]: sample.value for sample in samples if (found := re.fullmatch(pattern, sample.name))}
 
 
 class Contract:

@@ -9,6 +9,12 @@ def unit(rows):
     return (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
 
 
+def captions(rng, *apart):
+    """Targets, 40 images, and for each distance five captions of an image, which want the same target."""
+    targets, images = (unit(rng.normal(size=(count, DIM))) for count in (600, 40))
+    return targets, images, *(unit(np.repeat(images, 5, axis=0) + each * rng.normal(size=(200, DIM))) for each in apart)
+
+
 def pairs(count, seed=0, apart=0.0, common=0.5):
     """Queries and targets of the same topics, a query near its own target.
 

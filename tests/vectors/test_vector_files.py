@@ -92,6 +92,11 @@ class TestEveryFormat:
         )
 
 
+def check_rows(found, rows):
+    np.testing.assert_array_equal(read_all(found), rows.astype(np.float32))
+    np.testing.assert_array_equal(found.take(np.array([7, 1])), rows[[7, 1]].astype(np.float32))
+
+
 @pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f2", ">f4", ">f8", "i1", "u1", "<i2", ">u2"])
 @pytest.mark.parametrize("write", [write_npy, write_npz])
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -100,8 +105,7 @@ def test_every_type_byte_order_and_memory_order_is_read_as_the_same_numbers(tmp_
     rows = np.asarray(given.astype(dtype), order=order)
     found = open_items(write(tmp_path / f"rows.{write.__name__[-3:]}", rows), "targets").vectors
     assert read_all(found).dtype == np.float32
-    np.testing.assert_array_equal(read_all(found), rows.astype(np.float32))
-    np.testing.assert_array_equal(found.take(np.array([3, 1])), rows[[3, 1]].astype(np.float32))
+    check_rows(found, rows)
 
 
 @pytest.mark.parametrize("number", [pa.float16(), pa.float32(), pa.float64()], ids=str)
@@ -270,8 +274,7 @@ def vecs(path, rows):
 def test_vecs_are_read(tmp_path, ending, dtype, dim):
     rows = (100 * np.abs(normal(20, dim, seed=3))).astype(dtype)
     found = open_items(vecs(tmp_path / f"t{ending}", rows), "targets").vectors
-    np.testing.assert_array_equal(read_all(found), rows.astype(np.float32))
-    np.testing.assert_array_equal(found.take(np.array([7, 1])), rows[[7, 1]].astype(np.float32))
+    check_rows(found, rows)
 
 
 @pytest.mark.parametrize("factory", ["Flat", "HNSW8", "IDMap,Flat", "IDMap2,HNSW8"])

@@ -1,10 +1,11 @@
 """Pictures, texts or source files → vectors: read ahead by threads, encoded, written a part at a time."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,14 @@ from hubless.progress import Progressing, progress_bars
 from hubless.vectors.arrays import F32
 from hubless.vectors.readers.pictures import MOST_BYTES, check_pillow, thumbnail_of
 from hubless.vectors.readers.plain_files import read_below
-from hubless_encoders.embedding.embed_folder import BANK, SKIPPED_FILE, TARGETS, THUMBNAILS, EmbeddedPart, EmbedFolder
+from hubless_encoders.embedding.embed_folder import (
+    BANK,
+    SKIPPED_FILE,
+    TARGETS,
+    THUMBNAILS,
+    EmbeddedPart,
+    EmbedFolder,
+)
 from hubless_encoders.embedding.embed_sources import (
     FILES,
     PICTURES,
@@ -29,6 +37,8 @@ from hubless_encoders.embedding.embed_sources import (
 from hubless_encoders.embedding.picture_facts import picture_facts
 from hubless_encoders.embedding.texts_beside import NAME, TextsBeside
 
+PART = 256
+"""Items of a shard. A run that is killed loses the shard that it was at."""
 READ_AHEAD = 32
 """Items that are read ahead and encoded together."""
 MOST_CHARACTERS = 2_000_000
@@ -59,7 +69,14 @@ class EmbedResult:
     queries: int
     skipped: int
     skipped_file: Path
-    why_no_bank: str | None = None
+    new: int
+    changed: int
+    kept: int
+    """Embedded before, and not again."""
+    gone: int
+    anew: bool
+    """All was embedded again, as the encoder or a setting is another one."""
+    why_no_bank: str | None
 
 
 def embed(
@@ -75,8 +92,9 @@ def embed(
 ) -> EmbedResult:
     """Write vectors and payload of pictures, texts or source files as `hubless.build` takes them.
 
-    `output` gets the folders `targets` and, of pictures, `bank`: shards of Parquet. A run that was killed goes on where
-    it ended, if source and encoder are the same. What cannot be read, and each link, is skipped, and listed in
+    `output` gets the folders `targets` and, of pictures, `bank`: shards of Parquet. Later runs embed what is new or
+    changed since, or what a killed run left, and take out what is gone; all, if the encoder is another one. What cannot
+    be read, and each link, is skipped, and listed in
     `skipped.jsonl`. The bytes of pictures' vectors do not depend on what is encoded together. Raises `InputError`
     naming what is wrong, also if nothing could be read; `NoEncoder` if the encoder takes no pictures; `EncoderFailed`
     if an endpoint does.
@@ -85,7 +103,7 @@ def embed(
     ----------
     source : a folder of pictures or source files; or a file: `.txt` with an item a line, or .csv, .jsonl or .parquet
     encoder : a folder, a file that describes one (.json or .toml), or an encoder
-    output : the folder to fill: a new one, or that of a run that was killed
+    output : the folder to fill: a new one, or that of a run before
     kind : "pictures", "texts" or "files". By default pictures of a folder that has some, files of another, texts of a
         file; with "pictures" or "files" a file lists paths below its folder
     column : of a table, the one to embed; by default `text`, `caption`, `title` or `content`, or the only one of texts
@@ -99,86 +117,94 @@ def embed(
         found = open_embed_source(Path(source), kind, column)
         loaded = _opened(encoder, found.kind)
         why_no_bank = _why_no_bank(loaded, found.kind) if bank else "it was not asked for"
-        run = {"source": found.fingerprint(), "encoder": _described(loaded), "thumbnails": thumbnails, "bank": bank}
-        with EmbedFolder.opened(output, run, {TARGETS: _columns(found), BANK: _OF_TEXTS}) as folder:
-            if not folder.is_done:
-                embedding = _Embedding(found, loaded, output / THUMBNAILS if thumbnails else None, why_no_bank is None)
-                missing = folder.missing(len(found))
-                advance = steps.step("embedding", len(found))
-                advance(len(found) - sum(map(len, missing.values())))
-                with ThreadPoolExecutor(cores()) as pool:
-                    for number, items in missing.items():
-                        folder.write(number, embedding.part(items, pool, advance))
-                folder.finish(len(found), found.skipped, loaded.dim)
-            said = folder.run
+        vector = pa.field("vector", pa.list_(pa.float32(), loaded.dim))
+        schemas = {TARGETS: _columns(found).append(vector), BANK: _OF_TEXTS.append(vector)}
+        recipe = json.dumps([_described(loaded), str(schemas[TARGETS]), thumbnails, bank])
+        with EmbedFolder.opened(output, recipe, schemas) as folder:
+            stamps = found.stamps(recipe)
+            kept = folder.keep(stamps)
+            had = len(folder.known)
+            beside = TextsBeside(found.base, found.contents)
+            small = output / THUMBNAILS if thumbnails else None
+            embedding = _Embedding(found, loaded, small, why_no_bank is None, beside)
+            missing = [number for number, item in enumerate(found.ids) if item not in kept]
+            advance = steps.step("embedding", len(missing))
+            skipped = list(found.skipped)
+            with ThreadPoolExecutor(cores()) as pool:
+                for start in range(0, len(missing), PART):
+                    part = embedding.part(missing[start : start + PART], pool, advance)
+                    folder.write(part, stamps)
+                    skipped += part.skipped
+            said = folder.finish(skipped)
+            new = len(folder.known) - had
     if not said["count"]:
         first = (output / SKIPPED_FILE).read_text("utf-8").partition("\n")[0]
         raise InputError("source", f"something that can be read among {len(found):,} items", f"first {first}")
     return EmbedResult(
         targets=output / TARGETS,
         bank=output / BANK if said["queries"] else None,
-        count=said["count"],
-        dim=said["dim"],
-        queries=said["queries"],
-        skipped=said["skipped"],
+        **said,
+        dim=loaded.dim,
+        new=new,
+        changed=said["count"] - new - len(kept),
+        kept=len(kept),
+        gone=len(folder.known.keys() - stamps.keys()),
+        anew=folder.is_other,
         skipped_file=output / SKIPPED_FILE,
         why_no_bank=None if said["queries"] else why_no_bank or "no picture has a caption, or words in its name",
     )
 
 
+@dataclass(frozen=True)
 class _Embedding:
     """Makes parts: reads items ahead in threads, while others are encoded."""
 
-    def __init__(self, source: EmbedSource, encoder: Encoder, thumbnails: Path | None, bank: bool) -> None:
-        self._source = source
-        self._encoder = encoder
-        self._thumbnails = thumbnails
-        self._bank = bank
-        self._beside = TextsBeside(source.base, source.contents)
-        self._columns = [] if source.payload is None else source.payload.column_names
+    source: EmbedSource
+    encoder: Encoder
+    thumbnails: Path | None
+    bank: bool
+    beside: TextsBeside
 
-    def part(self, items: range, pool: ThreadPoolExecutor, advance: Callable[[int], None]) -> EmbeddedPart:
+    def part(self, items: Sequence[int], pool: ThreadPoolExecutor, advance: Callable[[int], None]) -> EmbeddedPart:
         """Return the vectors, payload and texts of some items, and of those that could not be encoded why."""
         made = EmbeddedPart()
         for group in self._groups(items, pool):
             good = {number: read for number, read in group.items() if isinstance(read, _Read)}
             encoded = dict(zip(good, each_encoded(self._encode, [read.taken for read in good.values()]), strict=True))
             for number, read in group.items():
-                item = self._source.ids[number]
+                item = self.source.ids[number]
                 result = encoded[number] if isinstance(read, _Read) else read
                 if isinstance(read, _Read) and not isinstance(result, Exception):
-                    made.vectors.append(result)
-                    made.rows.append(self._given(number) | read.payload | {"id": item})
+                    made.rows.append(self._given(number) | read.payload | {"id": item, "vector": result})
                     made.texts += self._texts(number, read, made.rows[-1])
                 else:
                     made.skipped.append(skipped_item(item, _why(result)))
             advance(len(group))
-        made.skipped += self._beside.taken()
-        asked = each_encoded(self._encoder.encode, [row["text"] for row in made.texts])
-        known = [(row, vector) for row, vector in zip(made.texts, asked, strict=True) if isinstance(vector, np.ndarray)]
-        made.texts = [row for row, _ in known]
-        made.text_vectors = [vector for _, vector in known]
+        made.skipped += self.beside.taken()
+        asked = each_encoded(self.encoder.encode, [row["text"] for row in made.texts])
+        pairs = zip(made.texts, asked, strict=True)
+        made.texts = [row | {"vector": vector} for row, vector in pairs if isinstance(vector, np.ndarray)]
         return made
 
-    def _groups(self, items: range, pool: ThreadPoolExecutor) -> Iterator[dict[int, Any]]:
+    def _groups(self, items: Sequence[int], pool: ThreadPoolExecutor) -> Iterator[dict[int, Any]]:
         """Yield what was read of some items, by number, while the next are read."""
         groups = [items[start : start + READ_AHEAD] for start in range(0, len(items), READ_AHEAD)]
         reading = pool.map(self._read, groups[0])
-        for group, following in zip(groups, [*groups[1:], range(0)], strict=True):
+        for group, following in zip(groups, [*groups[1:], []], strict=True):
             ahead = pool.map(self._read, following)
             yield dict(zip(group, reading, strict=True))
             reading = ahead
 
     def _read(self, number: int) -> "_Read | Exception":
         try:
-            return _READERS[self._source.kind](self, number)
+            return _READERS[self.source.kind](self, number)
         except (InputError, OSError, UnicodeError) as error:
             if isinstance(error, NoEncoder):
                 raise
             return error
 
     def _read_text(self, number: int) -> "_Read":
-        text = self._source.contents[number]
+        text = self.source.contents[number]
         if not text.strip():
             raise InputError("text", "a text", "none")
         return _Read(text, {}, [])
@@ -192,40 +218,39 @@ class _Embedding:
 
     def _read_picture(self, number: int) -> "_Read":
         name, content = self._content(number, MOST_BYTES)
-        taken = for_pictures(self._encoder).picture_input(content)
+        taken = for_pictures(self.encoder).picture_input(content)
         facts = picture_facts(content)
-        if self._thumbnails is not None:
-            file = self._thumbnails / name
+        if self.thumbnails is not None:
+            file = self.thumbnails / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(thumbnail_of(content))
         payload = {"path": name, "width": facts.width, "height": facts.height, "bytes": len(content)}
         return _Read(taken, payload, facts.texts)
 
     def _content(self, number: int, most: int) -> tuple[str, bytes]:
-        name = self._source.contents[number]
+        name = self.source.contents[number]
         name.encode()  # Arrow and JSON hold no other names
-        return name, read_below(self._source.base, name, most)
+        return name, read_below(self.source.base, name, most)
 
     def _encode(self, taken: Sequence[Any]) -> F32:
-        if self._source.kind == PICTURES:
-            return for_pictures(self._encoder).encode_pictures(taken)
-        return self._encoder.encode(taken)
+        if self.source.kind == PICTURES:
+            return for_pictures(self.encoder).encode_pictures(taken)
+        return self.encoder.encode(taken)
 
     def _given(self, number: int) -> dict[str, Any]:
-        return {} if self._source.payload is None else self._source.payload.slice(number, 1).to_pylist()[0]
+        return {} if self.source.payload is None else self.source.payload.slice(number, 1).to_pylist()[0]
 
     def _texts(self, number: int, read: "_Read", row: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the texts about a picture; the first that is more than words of its name is its caption."""
-        if self._source.kind != PICTURES:
+        if self.source.kind != PICTURES:
             return []
-        found = self._beside.of(self._source.contents[number], read.texts)
-        if "caption" not in self._columns:
+        found = self.beside.of(self.source.contents[number], read.texts)
+        if self.source.payload is None or "caption" not in self.source.payload.column_names:
             row["caption"] = next((each.text for each in found if each.source != NAME), None)
-        return [{"text": e.text, "source": e.source, "of": str(row["id"])} for e in found] if self._bank else []
+        return [{"text": e.text, "source": e.source, "of": str(row["id"])} for e in found] if self.bank else []
 
 
-@dataclass(frozen=True)
-class _Read:
+class _Read(NamedTuple):
     """An item as the encoder takes it, its payload, and texts in the head of a picture."""
 
     taken: Any

@@ -2,8 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from hubless.vectors.payload import open_payload, parted_ids
 from hubless.vectors.readers.pictures import PICTURE_FORMATS
 from hubless.vectors.readers.plain_files import A_LINK
 
-PICTURES, TEXTS, FILES = "pictures", "texts", "files"
+ITEM_KINDS = PICTURES, FILES, TEXTS = "pictures", "files", "texts"
 PICTURE_ENDINGS = tuple(ending for each in PICTURE_FORMATS.values() for ending in each.endings)
 BESIDE_PICTURES = (".txt", ".json", ".jsonl", ".csv", ".xmp")
 """Endings of what often stands beside pictures and is none: it is not listed as skipped."""
@@ -33,19 +33,21 @@ class EmbedSource:
     contents: Sequence[str]
     payload: pa.Table | None = None
     """Columns (n,) that come with the items."""
-    skipped: Sequence[dict[str, Any]] = field(default=())
+    skipped: Sequence[dict[str, Any]] = ()
     """What stands in the folder and is of another kind."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def fingerprint(self) -> str:
-        """Return a hash that changes with any id, text, or stamp of a file."""
-        hashed = hashlib.sha256(self.kind.encode())
-        for number, each in enumerate(self.ids):
-            stamp = self.contents[number] if self.kind == TEXTS else _stamp(self.base / self.contents[number])
-            hashed.update(f"{each!r}\0{stamp}\0".encode("utf-8", "surrogateescape"))
-        return hashed.hexdigest()
+    def stamps(self, recipe: str) -> dict[str | int, str]:
+        """Return by id a hash that changes with the text, the columns, the stamps of the files, or the recipe."""
+        rows = [None] * len(self) if self.payload is None else self.payload.to_pylist()
+        found = {}
+        for item, content, row in zip(self.ids, self.contents, rows, strict=True):
+            names = (content, f"{content}.txt", f"{content.rpartition('.')[0]}.txt") if self.kind != TEXTS else ()
+            said = f"{recipe} {content} {row} {[_stamp(self.base / name) for name in names]}"
+            found[item] = hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        return found
 
 
 def open_embed_source(source: Path, kind: str | None = None, column: str | None = None) -> EmbedSource:
@@ -53,8 +55,8 @@ def open_embed_source(source: Path, kind: str | None = None, column: str | None 
 
     Raises `InputError` for a kind that there is not, and if nothing is there; `StorageError` for what is missing.
     """
-    if kind is not None and kind not in _OPENERS:
-        raise InputError("kind", f"one of {', '.join(_OPENERS)}", kind)
+    if kind not in (None, *ITEM_KINDS):
+        raise InputError("kind", f"one of {', '.join(ITEM_KINDS)}", kind)
     if not source.exists():
         raise StorageError(source, "source: there is no such file or folder")
     if source.is_dir():
@@ -64,7 +66,8 @@ def open_embed_source(source: Path, kind: str | None = None, column: str | None 
         names, left_out = _below(source)
         if kind is None:
             kind = PICTURES if any(ending_of(name) in PICTURE_ENDINGS for name in names) else FILES
-        found = _OPENERS[kind](source, names)
+        of_files = EmbedSource(kind=FILES, base=source, ids=names, contents=names)
+        found = _pictures(source, names) if kind == PICTURES else of_files
         found = replace(found, skipped=[*left_out, *found.skipped])
     else:
         found = _rows(source, kind or TEXTS, column)
@@ -98,13 +101,6 @@ def _pictures(folder: Path, names: list[str]) -> EmbedSource:
     expected = f"expected an ending of pictures, {', '.join(PICTURE_ENDINGS)}"
     skipped = [skipped_item(name, f"{expected}, got {ending_of(name) or 'none'}") for name in others]
     return EmbedSource(kind=PICTURES, base=folder, ids=chosen, contents=chosen, skipped=skipped)
-
-
-def _files(folder: Path, names: list[str]) -> EmbedSource:
-    return EmbedSource(kind=FILES, base=folder, ids=names, contents=names)
-
-
-_OPENERS: dict[str, Callable[[Path, list[str]], EmbedSource]] = {PICTURES: _pictures, FILES: _files, TEXTS: _files}
 
 
 def skipped_item(item: str | int, why: str) -> dict[str, Any]:

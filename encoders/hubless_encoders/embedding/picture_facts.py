@@ -22,9 +22,9 @@ class PictureFacts(NamedTuple):
     texts: list[str]
 
 
-def picture_facts(source: PictureSource, parameter: str = "picture") -> PictureFacts:
+def picture_facts(source: PictureSource) -> PictureFacts:
     """Return what the head of a picture says, without reading the rest. Raises as `read_picture`."""
-    with opened_picture(source, parameter) as opened:
+    with opened_picture(source, "picture") as opened:
         exif = exif_of(opened)
         width, height = opened.size
         texts = [*_of_exif(exif), *_of_iptc(opened)]

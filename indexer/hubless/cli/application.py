@@ -89,8 +89,9 @@ class CommandGroup(TyperGroup):
             said = {name: summary for name, (_, summary) in panel.items() if name in names}
             for name in sorted(_added().keys() - COMMANDS.keys()) if heading == "Commands" else ():
                 said[name] = self.get_command(ctx, name).get_short_help_str()
-            with formatter.section(heading):
-                formatter.write_dl([(name.ljust(widest), summary) for name, summary in said.items()])
+            if said:  # all of a panel may be of a ring that is not installed
+                with formatter.section(heading):
+                    formatter.write_dl([(name.ljust(widest), summary) for name, summary in said.items()])
 
 
 @cache

@@ -38,7 +38,7 @@ def list_command(catalog: CatalogOption, json_: JsonOption = False) -> None:
     for name, known_versions in found.items():
         for version in known_versions:
             known = version.manifest
-            cells = ["", "damaged", ""]
+            cells = ["", "refused", ""]
             if known:
                 cells = [str(known.count), known.correction.name, known.index.type]
             elif version.problem:

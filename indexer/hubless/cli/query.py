@@ -162,12 +162,9 @@ def _answers(opened: hubless.Collection, results: hubless.Results) -> list[dict[
         }
         for hits in results
     ]
-    if results.corrected is not None:
-        for answer, corrected in zip(answers, results.corrected.tolist(), strict=True):
-            answer["corrected"] = corrected
-    if results.kept is not None:
-        for answer, answered in zip(answers, results.answered.tolist(), strict=True):
-            answer["answered"] = answered
+    for name, flags in (("corrected", results.corrected), ("answered", results.kept)):
+        for answer, flag in () if flags is None else zip(answers, flags.tolist(), strict=True):
+            answer[name] = flag
     return answers
 
 

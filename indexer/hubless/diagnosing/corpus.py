@@ -1,13 +1,11 @@
 """Hubness among targets alone: each is asked, and left out of its own answer. It does not tell what queries find."""
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
-import hubless
 from hubless import measures
-from hubless.diagnosing.diagnosis import DEPTHS, MAIN, Shape, level_of, lines_of_depth
+from hubless.diagnosing.diagnosis import DEPTHS, MAIN, Shape, Uneven, level_of
 from hubless.diagnosing.gallery import Gallery, NamedTarget
 from hubless.diagnosing.near_duplicates import Likeness
 from hubless.diagnosing.pages import render
@@ -47,9 +45,10 @@ class FoundTarget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Corpus:
+class Corpus(Uneven):
     """Measures of how evenly targets find each other, near-duplicates, and what nobody finds. It promises no gain."""
 
+    sides = ("targets",)
     targets: int
     dim: int
     metric: str
@@ -69,28 +68,8 @@ class Corpus:
     """N_10 (n,)."""
 
     @property
-    def main(self) -> CorpusDepth:
-        """The measures of N_10, or of the deepest that there is for few targets."""
-        return self.depths[MAIN][-1]
-
-    def plot(self) -> Any:
-        """Draw N_10: how often each target is found by others, the most found first.
-
-        The lab draws it as a `Chart`. Raises `HublessError` if hubless-lab is not installed.
-        """
-        return hubless.plot_occurrence(self)
-
-    def as_json(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "occurrences"}
-
-    def uneven(self, *, whole: bool = True) -> TextTable:
-        """Return the measures of each depth, or of the main one, among targets and by chance."""
-        lines = [
-            line
-            for depth in (self.depths if whole else [self.main])
-            for line in lines_of_depth(depth.k, depth.raw, depth.chance)
-        ]
-        return TextTable(["", "targets", "chance"], lines, f"{self.asked:,} of {self.targets:,} targets ask")
+    def caption(self) -> str:
+        return f"{self.asked:,} of {self.targets:,} targets ask"
 
     def __repr__(self) -> str:
         return f"<Corpus of {self.targets:,} targets, hubness among them: {self.level}>"

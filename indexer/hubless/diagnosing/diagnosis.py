@@ -1,7 +1,8 @@
 """The result of a diagnosis: its measures, and its tables for notebooks."""
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar
 
 import hubless
 from hubless import measures
@@ -86,10 +87,45 @@ class Hub:
     offset: float
 
 
+class Uneven:
+    """Measures of N_k: the `depths`, whose fields are k and the shapes of some `sides` and of chance."""
+
+    depths: Sequence[Any]
+    sides: ClassVar[tuple[str, ...]]
+
+    @property
+    def caption(self) -> str:
+        """Who asks, and how many."""
+        raise NotImplementedError
+
+    @property
+    def main(self) -> Any:
+        """The measures of N_10, or of the deepest that there is for few targets."""
+        return self.depths[MAIN][-1]
+
+    def plot(self: Any) -> Any:
+        """Draw N_10: how often each target is found, the most found first.
+
+        The lab draws it as a `Chart`. Raises `HublessError` if hubless-lab is not installed.
+        """
+        return hubless.plot_occurrence(self)
+
+    def as_json(self: Any) -> dict[str, Any]:
+        """Return all fields but arrays."""
+        return {each.name: asdict(self)[each.name] for each in fields(self) if each.repr}
+
+    def uneven(self, *, whole: bool = True) -> TextTable:
+        """Return the measures of each depth, or of the main one."""
+        shown = self.depths if whole else [self.main]
+        lines = [line for depth in shown for line in lines_of_depth(*vars(depth).values())]
+        return TextTable(["", *self.sides, "chance"], lines, self.caption)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Diagnosis:
+class Diagnosis(Uneven):
     """A measure of hubness, of the bank that it was measured with, and of what there is to gain."""
 
+    sides = "raw", "auto"
     targets: int
     dim: int
     metric: str
@@ -124,29 +160,8 @@ class Diagnosis:
         return next(depth for depth in self.depths if depth.k == k)
 
     @property
-    def main(self) -> Depth:
-        """The measures of N_10, or of the deepest that there is for few targets."""
-        return self.depths[MAIN][-1]
-
-    def plot(self) -> Any:
-        """Draw N_10, raw and with `auto`: how often each target is found, the most found first.
-
-        The lab draws it as a `Chart`. Raises `HublessError` if hubless-lab is not installed.
-        """
-        return hubless.plot_occurrence(self)
-
-    def as_json(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name not in ("occurrences", "offsets")}
-
-    def uneven(self, *, whole: bool = True) -> TextTable:
-        """Return the measures of each depth, or of the main one, raw, corrected and by chance."""
-        lines = [
-            line
-            for depth in (self.depths if whole else [self.main])
-            for line in lines_of_depth(depth.k, depth.raw, depth.corrected, depth.chance)
-        ]
-        caption = f"{self.held_out:,} held-out queries, {self.targets:,} targets"
-        return TextTable(["", "raw", "auto", "chance"], lines, caption)
+    def caption(self) -> str:
+        return f"{self.held_out:,} held-out queries, {self.targets:,} targets"
 
     def __repr__(self) -> str:
         return f"<Diagnosis of {self.targets:,} targets with {self.held_out:,} queries, hubness: {self.level}>"

@@ -40,23 +40,16 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Every:
-    """Holds if all parts hold; always without parts."""
+class Joined:
+    """Holds if `every` part does, always without parts; or if at least one does, never without parts."""
 
     parts: tuple[Node, ...]
+    every: bool = True
 
     def mask(self, rows: pa.RecordBatch) -> Mask:
-        return _joined(pc.and_, self.parts, rows, True)
-
-
-@dataclass(frozen=True)
-class Some:
-    """Holds if at least one part holds; never without parts."""
-
-    parts: tuple[Node, ...]
-
-    def mask(self, rows: pa.RecordBatch) -> Mask:
-        return _joined(pc.or_, self.parts, rows, False)
+        if not self.parts:
+            return pa.array(np.full(rows.num_rows, self.every))
+        return reduce(pc.and_ if self.every else pc.or_, (part.mask(rows) for part in self.parts))
 
 
 @dataclass(frozen=True)
@@ -146,12 +139,6 @@ def contains(equal: Test) -> Test:
         return pa.array(found)
 
     return test
-
-
-def _joined(join: Callable[[Mask, Mask], Mask], parts: Sequence[Node], rows: pa.RecordBatch, neutral: bool) -> Mask:
-    if not parts:
-        return pa.array(np.full(rows.num_rows, neutral))
-    return reduce(join, (part.mask(rows) for part in parts))
 
 
 def _as(column: pa.Array, compared: pa.DataType) -> pa.Array:

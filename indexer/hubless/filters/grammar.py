@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from hubless.errors import InputError, UnknownField, names_of
-from hubless.filters.conditions import Condition, Every, Mask, Node, Opposite, Some, Test
+from hubless.filters.conditions import Condition, Joined, Mask, Node, Opposite, Test
 from hubless.filters.free import KeyCondition, Which
 from hubless.filters.kinds import ValueKind, family_of, kind_of, plain_of
 from hubless.filters.operators import EQUAL_TO, ONE_OF, OPERATORS, RESERVED, Operator
@@ -92,10 +92,8 @@ class _Parser:
         ((name, inner),) = members.items()
         place = f"{where}.{name}"
         match name:
-            case "and":
-                return Every(self._nodes(inner, place, depth))
-            case "or":
-                return Some(self._nodes(inner, place, depth))
+            case "and" | "or":
+                return Joined(self._nodes(inner, place, depth), name == "and")
             case "not":
                 return Opposite(self.node(inner, place, depth + 1))
         raise InputError(where, f"{FIELD} beside {name}", "none")
@@ -121,7 +119,7 @@ class _Parser:
         if not asked:
             raise InputError(where, f"an operator beside {FIELD}: {', '.join(OPERATORS)}", "none")
         parts = [self._condition(name, member, members[member], f"{where}.{cut(member)}") for member in asked]
-        return parts[0] if len(parts) == 1 else Every(tuple(parts))
+        return parts[0] if len(parts) == 1 else Joined(tuple(parts))
 
     def _short(self, members: Mapping[str, Any], where: str) -> Node:
         for name, value in members.items():
@@ -132,7 +130,7 @@ class _Parser:
             if any(isinstance(one, dict) for one in (value if isinstance(value, list) else [value])):
                 expected = f'a value, a list of values, or {{"{FIELD}": name, operator: value}} around it{_OF_OTHERS}'
                 raise InputError(place, expected, shown(value))
-        return Every(
+        return Joined(
             tuple(
                 self._condition(name, _operator_of(value), value, f"{where}.{cut(name)}")
                 for name, value in members.items()

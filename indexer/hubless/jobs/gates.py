@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.errors import BundleDamaged
 from hubless.jobs.job_file import FirstRightGate, ReindexJob
 from hubless.jobs.job_targets import kept_rows
 from hubless.jobs.lost_values import emptied
@@ -20,7 +19,6 @@ from hubless.measures.labelled_pairs import LabelledPairs
 from hubless.measures.labels import KnownItems, known_queries, open_labels, right_rows
 from hubless.search.parts import Parts
 from hubless.search.ranker import Question
-from hubless.search.soundness import version_problem
 from hubless.store.bundle import Hubness
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.files import as_items
@@ -51,9 +49,9 @@ class GateResult:
         return f"{self.gate}: {self.value:.4g} is {beyond} the bound, {self.bound:g}{why}"
 
 
-def _found(parts: Parts, queries: F32, k: int) -> list[list[Any]]:
-    """Return the ids of the first k targets of each query (m, d)."""
-    return [parts.ids.ids(rows) for rows in _rows(parts, queries, k)]
+def _found(parts: Parts, queries: F32) -> list[list[Any]]:
+    """Return the ids of the first ten targets of each query (m, d)."""
+    return [parts.ids.ids(rows) for rows in _rows(parts, queries, _TOP)]
 
 
 def _rows(parts: Parts, queries: F32, k: int) -> I64:
@@ -78,7 +76,7 @@ def measure_gates(plan: JobPlan, now: Parts, before: Parts | None) -> list[GateR
         values["canaries.max_changed"] = (None, NO_VERSION)
         if earlier is not None:
             queries: F32 = earlier.canary()["queries"]
-            pairs = zip(_found(earlier, queries, _TOP), _found(now, queries, _TOP), strict=True)
+            pairs = zip(_found(earlier, queries), _found(now, queries), strict=True)
             changed = [1 - len({*old} & {*new}) / len(old) for old, new in pairs]
             values["canaries.max_changed"] = (float(np.mean(changed)), "")
     if (gate := job.gates.r_at_1) is not None:
@@ -105,12 +103,6 @@ def gates_of_files(plan: JobPlan, before: Parts | None) -> list[GateResult]:
         if share:
             values["columns.max_emptied"] = (share, f"{note}; {_allowing('columns', 'max_emptied', share)}")
     return list(_compared(plan.job, values))
-
-
-def check_sound(parts: Parts, folder: Path) -> None:
-    """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
-    if (problem := version_problem(parts)) is not None:
-        raise BundleDamaged(folder, f"nothing is published: {problem}")
 
 
 def _compared(job: ReindexJob, values: dict[str, Value]) -> Iterator[GateResult]:

@@ -41,6 +41,7 @@ from hubless.store.catalog import Catalog
 from hubless.store.draws import holds_asked
 from hubless.store.kept_clicks import click_files
 from hubless.vectors.listing import files_in, is_folder
+from hubless.vectors.plain_arrow import plain_file
 
 WORK = ".reindex"
 SEQ = "seq"
@@ -167,7 +168,8 @@ def make_plan(job: ReindexJob, folder: Path, catalog: Catalog, *, full: bool = F
         now_there = [stamps(file.files, folder) for file in files]
         known = KnownTargets()
         if base and record:
-            known = KnownTargets.read(record.sources, catalog.folder(job.collection, base.version) / bundle.SOURCES)
+            table = plain_file(catalog.folder(job.collection, base.version) / bundle.SOURCES)
+            known = KnownTargets(record.sources, table)
         rows = row_changes(files, now_there, known, job)
         check_not_emptied(rows.files, folder)
     if base and rows.dim not in (None, base.dim):

@@ -11,15 +11,16 @@ from hubless.builder.index import open_index
 from hubless.builder.pipeline.engines import prune
 from hubless.builder.pipeline.manifests import described
 from hubless.builder.pipeline.publishing import drafting
-from hubless.errors import InputError, storage_errors
+from hubless.errors import BundleDamaged, InputError, storage_errors
 from hubless.jobs.databases import Corrected, databases
-from hubless.jobs.gates import GateResult, check_sound, gates_of_files, measure_gates
+from hubless.jobs.gates import GateResult, gates_of_files, measure_gates
 from hubless.jobs.job_file import ReindexJob, read_job
 from hubless.jobs.job_record import told_of
 from hubless.jobs.next_parts import next_parts
 from hubless.jobs.plan import SEQ, WORK, JobPlan, make_plan
 from hubless.jobs.waiting import ServiceWait, awaited
 from hubless.progress import Steps, progress_bars
+from hubless.search.soundness import version_problem
 from hubless.store.address import storage_address
 from hubless.store.addressed import working
 from hubless.store.bundle import Manifest
@@ -162,6 +163,7 @@ def _build(plan: JobPlan, steps: Steps, then: Callable[[], object]) -> Outcome:
         done = Outcome(plan, described(parts, job.collection, draft.staged.version), gates=results)
         if done.failed:
             return done
-        check_sound(parts, draft.folder)
+        if (problem := version_problem(parts)) is not None:
+            raise BundleDamaged(draft.folder, f"nothing is published: {problem}")
         steps.step("writing")
         return replace(done, manifest=draft.publish(parts, then), published=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, Self, TypeAlias
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +32,6 @@ from hubless.vectors.files import SHARDS, Items
 from hubless.vectors.ids import ID_COLUMN
 from hubless.vectors.listing import files_in, files_matching, is_folder, is_pattern, is_there
 from hubless.vectors.npy import split_member
-from hubless.vectors.plain_arrow import plain_file
 from hubless.vectors.readers.arrow_rows import Dataset, open_dataset, reading_payload
 from hubless.vectors.readers.places import UNREADABLE
 from hubless.vectors.sources import SelectedVectors, VectorSource
@@ -138,15 +137,13 @@ _NO_TARGETS = pa.table(
 )
 _NEW, _OTHER, _SAME = 0, 1, 2
 
-_State: TypeAlias = Literal["new", "changed", "unchanged", "gone"]
-
 
 @dataclass(frozen=True)
 class FileChange:
     """The change of a file, and of its targets. `gone` counts those that no file has any more."""
 
     path: str
-    state: _State
+    state: Literal["new", "changed", "unchanged", "gone"]
     rows: int
     new: int = 0
     changed: int = 0
@@ -201,11 +198,6 @@ class KnownTargets(NamedTuple):
 
     sources: Sequence[SourceRecord] = ()
     table: pa.Table = _NO_TARGETS
-
-    @classmethod
-    def read(cls, sources: Sequence[SourceRecord], path: Path) -> Self:
-        """Read the table of `hubless.vectors.plain_arrow.write_arrow`, mapped into memory."""
-        return cls(sources, plain_file(path))
 
     def unchanged(self, files: Sequence[SourceFile], now: Sequence[list[FileStamp]]) -> dict[int, int]:
         """Return the number that each file had, by its number now, of files that are as they were."""

@@ -235,7 +235,7 @@ def _read_metadata(metadata: bytes, name: str) -> tuple[dict[str, Any], Cut | No
     """Return details, model of confidence, and whether lower is better. Raises `InputError` for other content."""
     try:
         said = orjson.loads(metadata)
-        if said["format"] != FORMAT:
+        if said["format"] > FORMAT:  # older ones are read
             raise InputError(name, f"format {FORMAT}", f"format {said['format']}, of another hubless")
         details = dict(said["details"])
         if len(details) > _MOST_DETAILS or not all(isinstance(value, int | float) for value in details.values()):

@@ -383,18 +383,7 @@ def _least_confidence(
 
 
 def open_collection(
-    catalog: str | Path | Catalog,
-    collection: str,
-    *,
-    version: str | None = None,
-    hashes: bool = True,
-    filter_cache: int = FILTER_CACHE,
-    encoder: Mapping[str, Any] | None = None,
-    lenient: bool = False,
-    known: Parts | None = None,
+    catalog: str | Path | Catalog, collection: str, *, filter_cache: int = FILTER_CACHE, **options: Any
 ) -> Collection:
     """Open a version for queries, as `open_parts`; `filter_cache` is bytes for the matches of recent filters."""
-    parts = open_parts(
-        catalog, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient, known=known
-    )
-    return Collection(parts, filter_cache)
+    return Collection(open_parts(catalog, collection, **options), filter_cache)

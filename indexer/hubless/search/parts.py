@@ -23,6 +23,7 @@ from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
+from hubless.store.before import cut_state
 from hubless.store.bundle import FITS, ConfidenceRecord, Manifest, Roles, read_arrays, reading, verify
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free
@@ -57,9 +58,9 @@ class Parts:
     def told(self) -> dict[str, Any]:
         """The fields of the manifest that say how sure answers are."""
         cut = self.cut
-        if cut is None:
-            return {"confidence": None}
-        record = ConfidenceRecord(calibrated=cut.pairs > 0, pairs=cut.pairs, accuracies=cut.accuracies, lean=cut.lean)
+        record = cut and ConfidenceRecord(
+            calibrated=cut.pairs > 0, pairs=cut.pairs, accuracies=cut.accuracies, lean=cut.lean
+        )
         return {"confidence": record}
 
     @property
@@ -177,7 +178,7 @@ def stored_cut(path: Path, manifest: Manifest, dim: int) -> Cut | None:
         return None
     state = read_arrays(path)
     with reading(path):
-        return Cut.from_state(state, dim)
+        return Cut.from_state(cut_state(state), dim)
 
 
 def projection(parts: Parts) -> Projection | None:

@@ -24,14 +24,15 @@ from hubless.corrections.target_columns import TargetColumn, TargetColumns
 from hubless.errors import BundleDamaged, BundleError, StorageError, UnsupportedBundle, one_line, storage_errors
 from hubless.knn.flat import FLAT_KIND
 from hubless.measures.bank_record import BankRecord
+from hubless.store.before import manifest_fields
 from hubless.store.copies import open_plain
 from hubless.store.durable import sync
 from hubless.store.names import FITS as FITS, SEGMENTS as SEGMENTS, CollectionName, FileName, FilePath
 from hubless.vectors.comparing import Metric, comparison
 from hubless.vectors.npy import open_npz
 
-FORMAT_VERSION = 7
-"""The only format that is read. From the first release on, older ones stay readable."""
+FORMAT_VERSION, OLDEST_FORMAT = 7, 5
+"""The format that is written, and the oldest that is read: all between are."""
 MANIFEST = "manifest.json"
 INDEX = "index.faiss"
 PIVOT = "pivot.npy"
@@ -55,6 +56,7 @@ COLUMNS = "columns.npz"
 _MAPPED = (INDEX, IDS, PAYLOAD, FULL)
 _HASH = "manifest_sha256"
 _HASH_LINE = re.compile(rf'^  "{_HASH}": "([0-9a-f]{{64}})",\n', re.MULTILINE)
+_MAKER = re.compile(r'^ +"hubless": "([^"\n]+)"', re.MULTILINE)
 _READ_BYTES = 2**20
 _LARGEST_MANIFEST = 2**28
 LARGEST_WARM = 0.5
@@ -284,7 +286,7 @@ class ConfidenceRecord(_Record):
     """The number of these pairs."""
     accuracies: list[float]
     """The values of min_accuracy that some answers reach."""
-    lean: float
+    lean: float = 0.0
     """0: confidence supposes that one target is right for a query. Above: labels with several let similarity count."""
 
 
@@ -560,15 +562,16 @@ def read_manifest(folder: Path) -> Manifest:
     version = content.get("format_version") if isinstance(content, dict) else None
     if type(version) is not int or version < 1:
         raise BundleDamaged(path, "does not say its format version")
-    if version < FORMAT_VERSION:
-        raise UnsupportedBundle(path, "made by an older hubless: build it again")
-    if version > FORMAT_VERSION:
-        raise UnsupportedBundle(path, f"has format {version}, this hubless reads {FORMAT_VERSION}: upgrade hubless")
+    if not OLDEST_FORMAT <= version <= FORMAT_VERSION:
+        maker = _MAKER.search(text)
+        made = f"made in format {version}{f' by hubless {maker[1]}' if maker else ''}"
+        way = "upgrade hubless" if version > FORMAT_VERSION else "build it again"
+        raise UnsupportedBundle(path, f"{made}; this version reads {OLDEST_FORMAT} to {FORMAT_VERSION}: {way}")
     content.pop(_HASH, None)
     if not _is_sealed(text):
         raise BundleDamaged(path, "was changed after it was written (its own hash differs)")
     try:
-        return Manifest.model_validate(content)
+        return Manifest.model_validate(manifest_fields(content))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])

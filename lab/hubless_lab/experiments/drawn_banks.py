@@ -11,6 +11,7 @@ from hubless.vectors.arrays import F32, I64, check_at_least
 from hubless_lab.experiments.demand import Demand
 
 SEEDS = 10
+ONE_FEWER = "targets-1"
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
 
@@ -20,7 +21,8 @@ class DrawSettings(TypedDict, total=False):
     Attributes
     ----------
     seeds : how many splits, with seeds 0, 1, …; by default 10
-    bank_size : queries of the bank that are drawn at random, or their share as "20%"; None takes all
+    bank_size : queries of the bank that are drawn at random, or their share as "20%", or "targets-1", one fewer than
+        the targets (Yakovlev et al.); None takes all
     target_bank_size : the same of the target bank
     draws : how often they are drawn; by default once
     least_coverage : take those queries whose first targets are the fewest instead
@@ -63,7 +65,8 @@ class Draws:
         """Return the bank (b, d), or what is drawn of it. Raises `InputError` for a size above its own."""
         if self.bank_size is None:
             return bank
-        size = _size(self.bank_size, len(bank), "bank size", "queries of the bank")
+        asked = len(targets) - 1 if self.bank_size == ONE_FEWER else self.bank_size
+        size = _size(asked, len(bank), "bank size", "queries of the bank")
         return bank[least_covering(bank, targets, size) if self.least_coverage else _drawn(len(bank), size, draw)]
 
     def of_targets(self, bank: F32 | None, draw: int) -> F32 | None:

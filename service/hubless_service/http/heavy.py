@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from hubless.errors import InputError
-from hubless.kernels.pools import start_all
 from hubless.vectors.free_payload import beyond_64_bits, is_deeper
 
 LIGHT = 65_536
@@ -25,19 +24,14 @@ _LISTS = b"[{"
 _T = TypeVar("_T")
 
 # only one: several would take turns, and the event loop would have to wait for each of them
-_thread = ThreadPoolExecutor(1, thread_name_prefix="heavy")
-
-
-def start_thread() -> None:
-    """Start the thread, while there is memory for it."""
-    start_all(_thread, 1)
+THREAD = ThreadPoolExecutor(1, thread_name_prefix="heavy")
 
 
 async def run(weight: int, work: Callable[[], _T]) -> _T:
     """Do some work: at once if it is light, and otherwise in the thread for heavy work, one after another."""
     if weight <= LIGHT:
         return work()
-    return await asyncio.get_running_loop().run_in_executor(_thread, work)
+    return await asyncio.get_running_loop().run_in_executor(THREAD, work)
 
 
 def check_nesting(body: bytes, name: str = "body") -> None:

@@ -22,7 +22,7 @@ from prometheus_client.registry import Collector
 
 from hubless_service.access.authentication import FAILURES
 from hubless_service.http.trace import STAGES, Trace
-from hubless_service.processes.shared import Shared, alone
+from hubless_service.processes.shared import Shared
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # seconds: from a cached search of a small collection to a very large batch
@@ -51,9 +51,8 @@ class _Processes(Collector):
 class Metrics:
     """The metrics of one app, in a registry of its own, so that two apps in a process do not mix."""
 
-    def __init__(self, shared: Shared | None = None) -> None:
+    def __init__(self, shared: Shared) -> None:
         """Make all metrics. Those of several workers count in files in the folder that is `shared`."""
-        shared = shared or alone()
         self._registry = self._of_all = CollectorRegistry()
         self.live = CollectorRegistry()  # values that are read when asked for, in this process
         if shared.counts:
@@ -85,14 +84,13 @@ class Metrics:
         self.catch_up: Callable[[], object] = int  # counts what was answered and is not counted yet
         self.failures = counter("hubless_survived_failures", "Errors of our own that a thread has survived")
         self.dropped = counter("hubless_dropped_log_lines", "Log lines that were dropped, as nobody read them")
-        info = Gauge(
+        Gauge(
             "hubless_build_info",
             "The version of hubless that runs",
             ["version"],
             registry=self._registry,
             multiprocess_mode="max",
-        )
-        info.labels(version("hubless")).set(1)
+        ).labels(version("hubless")).set(1)
         self.live.register(_Processes(shared.pids) if shared.counts else ProcessCollector(registry=None))
 
     def observe(self, route: str, method: str, status: int, seconds: float, trace: Trace) -> None:

@@ -8,21 +8,20 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from math import ceil
 
 import uvicorn
 from fastapi import FastAPI
 
-from hubless.kernels.quota import most_descriptors
 from hubless_service.http.connection import protocol_of
 from hubless_service.processes.signals import Signals
 from hubless_service.settings import Settings, split
 
 _log = logging.getLogger("hubless")
 
-_LISTENERS, _SHARE_OF_LISTENERS = 64, 64
-"""Copies of a socket that a worker listens to: so many, or one of so many descriptors if there are few."""
+_TOGETHER = 64  # connections that a worker without others takes in a round of its loop
 _SWITCH_SECONDS = 0.0001  # that a thread may keep the others from Python; 5 ms by default, longer than many a search
 # Collections of garbage, by generation. A full one stops all threads for as long as it takes to look at every object:
 # 100 ms while a large answer is made. Nearly all garbage is found when it is young.
@@ -39,17 +38,18 @@ class HttpServer(uvicorn.Server):
         settings: Settings = app.state.hubless.settings
         self._drain_seconds = settings.drain_seconds
         self._engine = app.state.hubless.engine
+        self._least = 0 if settings.workers > 1 else _TOGETHER
+        self._protocol = protocol_of(settings)
         self._signals = signals
         self._on_stopped = on_stopped
         config = uvicorn.Config(
             app,
             loop="uvloop",
-            http=protocol_of(settings),
+            http=self._protocol,
             timeout_graceful_shutdown=ceil(settings.grace_seconds - settings.drain_seconds),
             log_config=None,  # ours, or none
-            access_log=False,  # the middleware's line says more
-            server_header=False,
             forwarded_allow_ips=split(settings.trusted_proxies),
+            server_header=False,
             ws="none",
         )
         super().__init__(config)
@@ -57,30 +57,39 @@ class HttpServer(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Heed signals in the event loop, in place of uvicorn's handlers; one that has come before is heeded too."""
-        if self._signals is None:
-            yield
-            return
-        loop = asyncio.get_running_loop()
-        reader = self._signals.reader
-        loop.add_reader(reader, self._heed)
-        self._signals.watched = True
-        try:
-            yield
-        finally:
-            loop.remove_reader(reader)
+        if self._signals:
+            asyncio.get_running_loop().add_reader(self._signals.reader, self._heed)
+            self._signals.watched = True
+        yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen to each socket several times: of each, uvloop takes one connection in a round of its loop."""
-        for each in sockets or ():
-            each.setblocking(False)  # a copy of one that blocks would have all workers block
-        copies = min(_LISTENERS, most_descriptors() // _SHARE_OF_LISTENERS)
-        await super().startup([each.dup() for each in sockets or () for _ in range(copies)])
+        """Take connections by ourselves: uvloop has the first worker to wake take all that come together."""
+        await super().startup([])
+        self._tasks = [asyncio.create_task(self._take(each)) for each in sockets or ()]
         if self.should_exit and self.started:  # uvicorn before 0.42 would leave at once
             await self.shutdown(sockets)
             self.started = False
 
+    async def _take(self, listener: socket.socket) -> None:
+        """Take what waits together; beside other workers one, and one more each time, so that they take some, too."""
+        loop = asyncio.get_running_loop()
+        connect = partial(loop.connect_accepted_socket, partial(self._protocol, self.config, self.server_state))
+        listener.setblocking(False)
+        more = self._least
+        while True:
+            taken = list[socket.socket]()
+            with suppress(OSError):  # none is left, or no descriptor
+                if more == self._least:
+                    taken.append((await loop.sock_accept(listener))[0])
+                for _ in range(more):
+                    taken.append(listener.accept()[0])
+            more = more + 1 if taken else self._least
+            await asyncio.gather(*map(connect, taken), return_exceptions=True)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop in order, and say so."""
+        for task in self._tasks:
+            task.cancel()
         await super().shutdown(sockets)
         self._on_stopped()
 

@@ -70,7 +70,7 @@ class CatalogFollower:
         self._room = 0  # so many more collections may be opened now
         self._left_out = set[str]()  # those that were not
 
-    def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
+    def start(self, on_loaded: Callable[[], None]) -> None:
         """Begin to open all collections; returns at once."""
         start_all(self._openers, OPENED_TOGETHER)
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process

@@ -27,6 +27,7 @@ from hubless_service.observing.live import LiveVersion
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.sampling import ListSampler, QuerySampler, SamplerThread
 from hubless_service.observing.traffic import is_traffic
+from hubless_service.processes.shared import Shared, alone
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.encoding import Encoded, Encoding
@@ -47,9 +48,10 @@ _REMOTE_THREADS = 16
 class SearchService:
     """The shelf of collections, the thread that fills it, and the threads that encode, search and count."""
 
-    def __init__(self, source: CatalogSource, settings: Settings, metrics: Metrics | None = None) -> None:
+    def __init__(self, source: CatalogSource, settings: Settings, shared: Shared | None = None) -> None:
         """Make all parts. No thread begins before `start`."""
-        self.metrics = metrics = metrics or Metrics()
+        self.shared = shared = shared or alone()
+        self.metrics = metrics = Metrics(shared)
         self.shelf = Shelf()
         self.draining = False
         self.catalog = source
@@ -62,7 +64,7 @@ class SearchService:
         limits = settings.max_waiting, settings.max_together, self._prepare
         # what takes a millisecond is left to threads only if no other worker has a processor for it
         inline = HOP if settings.workers <= 1 else SHORT
-        self._queue = self._remote = WorkQueue(settings.search_threads, *limits, inline, *counted)
+        self._queue = self._remote = WorkQueue(settings.search_threads, *limits, inline, *counted, settings.workers)
         self.check_room = self._queue.check_room
         if engine_names():  # other threads, as these wait for the network, and in vain if their engine is dead
             self._remote = WorkQueue(_REMOTE_THREADS, *limits, 0.0, *counted)
@@ -92,9 +94,9 @@ class SearchService:
             [each.look for each in (self.learning, self.sampling) if each], self._prepare_behind
         )
 
-    def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
+    def start(self, on_loaded: Callable[[], None]) -> None:
         """Begin to open all collections, and to watch for new versions; returns at once. In the event loop's thread."""
-        faiss.omp_set_num_threads(self._openmp_threads)  # for what is answered here
+        self._prepare()  # for what is answered here
         self._threads_set.enter_context(one_blas_thread)
         for queue in self._queues:
             queue.start()
@@ -180,5 +182,4 @@ class SearchService:
         """Make a thread of ours ready for work that no query waits for."""
         self._prepare()
         if sys.platform == "linux":
-            usual = os.getpriority(os.PRIO_PROCESS, os.getpid())
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), usual + _NICER)
+            os.nice(_NICER)  # of the thread alone there

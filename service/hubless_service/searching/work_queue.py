@@ -32,12 +32,13 @@ HOP = 0.0002
 SHORT = 0.001
 """Seconds that the event loop may be kept from other work; longer searches of one key are shared among the threads."""
 MOST_KEYS = 1024
+_SHORTEST = 1e-6  # seconds a query
 _NEW = 0.1  # weight of the last call in the seconds of a key, so that one that was held up changes little
 # shares of the time that a request has: for the search itself, and for waiting; the rest is for the way
 _SEARCHING, _WAITING = 0.5, 0.3
 
 
-@dataclass(eq=False, slots=True, kw_only=True)
+@dataclass(eq=False, slots=True)
 class WorkItem:
     """The work of one request."""
 
@@ -66,21 +67,24 @@ class WorkQueue:
         inline_seconds: float = HOP,
         failed: Callable[[], object] = lambda: None,
         searched: Callable[[int], object] = lambda queries: None,
+        workers: int = 1,
     ) -> None:
         """At most `most` queries wait, `batch` are answered by one call, and `prepare` is called in each thread.
 
         `failed` hears of what a thread survives, and `searched` of the queries that a call has answered.
 
-        What takes less than `inline_seconds` may be answered in the event loop.
+        What takes less than `inline_seconds` may be answered in the event loop. Of so many `workers` each leaves the
+        others their part of the processors.
         """
         self.threads = threads
+        self._at_once = threads // (workers or 1) or 1  # expensive searches of a key
         self._failed, self._searched = failed, searched
         self._batch = batch
         self._inline_seconds = inline_seconds
         self.waiting = 0  # queries
         self._most = most
         self._groups: dict[Hashable, deque[WorkItem]] = {}  # those that wait, by their keys
-        self._running: set[Hashable] = set()  # keys of searches that take all processors now
+        self._running = list[Hashable]()  # keys of searches in threads now
         self._seconds: dict[int, float] = {}  # a query, by the hash of the key, as keys hold collections
         self._idle = threads
         self._turn_comes = self._closed = False
@@ -118,17 +122,17 @@ class WorkQueue:
         timer = loop.call_later(max(deadline - now, 0.0), _expire, future)
         self.add(
             WorkItem(
-                key=key,
-                answer=answer,
-                content=content,
-                size=size,
-                deadline=deadline,
-                inline=inline,
-                exclusive=exclusive and self._batch > 1,
-                trace=trace,
-                future=future,
-                submitted=now,
-                timer=timer,
+                key,
+                answer,
+                content,
+                size,
+                deadline,
+                inline,
+                exclusive and self._batch > 1,
+                trace,
+                future,
+                now,
+                timer,
             )
         )
         if trace.alone:
@@ -181,16 +185,15 @@ class WorkQueue:
         started = perf_counter()
         try:
             outcomes = items[0].answer([item.content for item in items])
-            if len(outcomes) == len(items):
-                return outcomes, perf_counter() - started
-            failure: BaseException = ValueError(f"{len(items)} requests have {len(outcomes)} answers")
+            if len(outcomes) != len(items):
+                raise RuntimeError(f"{len(items)} requests have {len(outcomes)} answers")
         except Exception as error:
-            return [error] * len(items), perf_counter() - started
-        except BaseException as error:
-            failure = error
-        _log.error("a search thread has failed and goes on", exc_info=failure)
-        self._failed()
-        return [RuntimeError("a search thread has failed")] * len(items), perf_counter() - started
+            outcomes = [error] * len(items)
+        except BaseException:
+            _log.exception("a search thread has failed and goes on")
+            self._failed()
+            outcomes = [RuntimeError("a search thread has failed")] * len(items)
+        return outcomes, perf_counter() - started
 
     def _end(self, items: list[WorkItem], outcomes: Sequence[Any], seconds: float) -> None:
         """Give each item its outcome, and learn how long the call took."""
@@ -223,7 +226,7 @@ class WorkQueue:
             # as long as the item has waited whose turn comes next, and no less than to search for all that wait takes
             key, group = next(iter(self._groups.items()))
             first = group[0]
-            at_once = 1 if first.exclusive else self.threads
+            at_once = 1 if first.exclusive else self._at_once
             wait += max(now - first.submitted, self.waiting * self._seconds.get(hash(key), 0.0) / at_once)
         if wait > max(0.0, _WAITING * seconds):
             detail = f"It would wait for {wait:.2g} seconds or more to be searched, and has {seconds:.2g} in all."
@@ -236,19 +239,19 @@ class WorkQueue:
 
     def take(self, now: float) -> list[WorkItem] | None:
         """Take the items whose turn it is, maybe none that has the time; None if nothing can be taken."""
-        key = next((key for key in self._groups if key not in self._running), None)
-        if key is None:
+        for key, group in self._groups.items():
+            first, seconds = group[0], self._seconds.get(hash(key), 0.0)
+            free = 1  # searches that share what waits: one that is cheap takes all
+            if first.exclusive or seconds >= SHORT:
+                free = (1 if first.exclusive else self._at_once) - self._running.count(key)
+            if free > 0:
+                break
+        else:
             return None
-        first = self._groups[key][0]
-        seconds = self._seconds.get(hash(key), 0.0)
-        most = self._batch
-        if seconds:
-            most = min(most, int(_SEARCHING * (first.deadline - first.submitted) / seconds))
-        if seconds >= SHORT and not first.exclusive:
-            most = min(most, ceil(self.waiting / self.threads))
-        items = self._pop(key, now, most, seconds)
-        if items and first.exclusive and first.key is not None:
-            self._running.add(key)
+        in_time = int(_SEARCHING * (first.deadline - first.submitted) / (seconds or _SHORTEST))
+        items = self._pop(key, now, min(self._batch, ceil(self.waiting / free), in_time), seconds)
+        if items:
+            self._running.append(first.key)
         return items
 
     def take_cheap(self, now: float) -> list[WorkItem] | None:
@@ -264,10 +267,11 @@ class WorkQueue:
 
     def note(self, key: Hashable | None, size: int, seconds: float) -> None:
         """Learn how long a call took that answered so many queries of a key, and let its next search begin."""
+        if key in self._running:
+            self._running.remove(key)
         if key is None:
             return
-        self._running.discard(key)
-        each = max(seconds / size, 1e-6)
+        each = max(seconds / size, _SHORTEST)
         usual = self._seconds.pop(hash(key), each)
         self._seconds[hash(key)] = usual * (each / usual) ** _NEW
         if len(self._seconds) > MOST_KEYS:

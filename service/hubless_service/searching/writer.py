@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from time import perf_counter
 
 from hubless.deadline import within
@@ -140,9 +139,7 @@ class Writer:
             while True:
                 with self._lock:
                     waiting = self._waiting[name]
-                    tasks = list(islice(waiting, _TOGETHER))
-                    for _ in tasks:
-                        waiting.popleft()
+                    tasks = [waiting.popleft() for _ in range(min(len(waiting), _TOGETHER))]
                     if not tasks:
                         del self._waiting[name]
                         return

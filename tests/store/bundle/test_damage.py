@@ -84,12 +84,19 @@ def test_damage_of_what_versions_share_is_named_by_each_and_the_sweep_leaves_it(
     assert path.exists()
 
 
-def test_flipped_bit_of_the_manifest_is_noticed(folder):
-    path, rng = folder / "manifest.json", np.random.default_rng(0)
-    whole = path.read_bytes()
-    for place, bit in zip(rng.integers(len(whole), size=500), rng.integers(8, size=500), strict=True):
+def flipped(whole, count):
+    """Yield bytes so many times, each with another bit that is not as it was."""
+    rng = np.random.default_rng(0)
+    for place, bit in zip(rng.integers(len(whole), size=count), rng.integers(8, size=count), strict=True):
         damaged = bytearray(whole)
         damaged[place] ^= 1 << int(bit)
+        yield damaged
+
+
+def test_flipped_bit_of_the_manifest_is_noticed(folder):
+    path = folder / "manifest.json"
+    whole = path.read_bytes()
+    for damaged in flipped(whole, 500):
         path.write_bytes(damaged)
         with pytest.raises(BundleError, match=r"manifest\.json"):
             read_manifest(folder)
@@ -179,11 +186,8 @@ def test_sealed_file_that_leaves_out_others_than_the_manifest_says_is_refused(ca
 def test_ids_with_any_flipped_bit_are_refused_or_safe_to_read_even_without_hashes(catalog, folder, kind):
     path = path_of(folder, f"{kind}/ids.arrow")
     whole = path.read_bytes()
-    rng = np.random.default_rng(0)
     refused = 0
-    for place, bit in zip(rng.integers(len(whole), size=100), rng.integers(8, size=100), strict=True):
-        damaged = bytearray(whole)
-        damaged[place] ^= 1 << int(bit)
+    for damaged in flipped(whole, 100):
         path.unlink()  # the old file may still be mapped
         path.write_bytes(damaged)
         try:
@@ -218,14 +222,17 @@ def test_missing_file_is_named_though_a_folder_is_in_its_place(catalog, folder, 
 
 @pytest.mark.parametrize(
     ("version", "problem"),
-    [(6, "made by an older hubless: build it again"), (8, "has format 8, this hubless reads 7: upgrade hubless")],
+    [(4, "build it again"), (8, "upgrade hubless")],
 )
 def test_other_format_is_refused_with_what_to_do_though_its_content_is_unknown(catalog, folder, version, problem):
     small.write_sealed(folder, {"format_version": version, "what": {"comes": "later"}})
     with pytest.raises(UnsupportedBundle) as caught:
         hubless.open(catalog, "photos")
     assert caught.value.code == "unsupported_bundle"
-    assert str(caught.value) == f"{folder / 'manifest.json'}: {problem}"
+    assert (
+        str(caught.value)
+        == f"{folder / 'manifest.json'}: made in format {version}; this version reads 5 to 7: {problem}"
+    )
 
 
 @pytest.mark.parametrize(

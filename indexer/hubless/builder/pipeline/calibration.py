@@ -15,6 +15,7 @@ from hubless.progress import Steps
 from hubless.search.collection import Collection
 from hubless.search.parts import Parts
 from hubless.search.ranker import Question, Ranker
+from hubless.store.before import lasting_cut
 from hubless.store.bundle import DecidedStrength
 from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.files import Vectors, as_items
@@ -63,7 +64,7 @@ def fitted_cut(
     model = fit_confidence(queries, raw, full)
     if pairs is not None:
         return calibrated(model, ranker, pairs, strength)
-    return model if before is None or before.cut is None else model.with_calibration(before.cut)
+    return model if before is None or before.cut is None else model.with_calibration(lasting_cut(before.cut))
 
 
 def judged_by(

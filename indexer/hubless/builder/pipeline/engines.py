@@ -4,15 +4,14 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from hubless.builder.incompatible import FAISS
 from hubless.builder.indexing import IndexOrder, IndexResult, in_segments
 from hubless.errors import NoEngine, storage_errors
 from hubless.knn import augment
-from hubless.knn.base import Found
 from hubless.knn.tuning import cheapest_setting, recall_curve
 from hubless.progress import Steps
 from hubless.search.canaries import stored_scores
@@ -22,7 +21,6 @@ from hubless.store.addressed import AddressedCatalog, Managed
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import VERSIONS, Catalog, Staging
 from hubless.store.locks import forget_outside, note_outside, noted_outside, orphaned_outside
-from hubless.vectors.arrays import F32
 
 _log = logging.getLogger("hubless.engines")
 
@@ -64,12 +62,9 @@ class InEngine:
         index, record, notes = self.engine.store(self.name, content, order.index, steps)
         targets = in_segments([index], order.offsets)
         steps.step(f"tuning the {record.kind} index")
-
-        def search(queries: F32, k: int, parameters: Mapping[str, Any]) -> Found:
-            return index.find(queries, k, parameters, None)
-
         exact = stored_scores(targets, answers.queries, answers.rows)
         queries = augment.folded_queries(answers.queries, 1.0)
+        search = partial(index.find, only=None)
         curve = recall_curve(search, index.ladder(), queries, exact, aims.recall, perf_counter)
         setting = cheapest_setting(curve, aims)
         if setting.recall < aims.recall:

@@ -283,15 +283,12 @@ def _notes_of_given(vectors: BuildVectors, metric: str) -> list[str]:
 
 
 def _notes(measured: FittedCorrection, shipped: FittedCorrection) -> list[str]:
-    if note := shipped.details.get("note"):
-        notes = [f"{note}."]
-    elif note := measured.details.get("note"):
-        notes = [f"Measured without the held-out queries: {note}."]
-    else:
-        notes = []
-    for each in notes:
-        _log.warning(each)
-    return notes
+    for fit, which in ((shipped, ""), (measured, "Measured without the held-out queries: ")):
+        if note := fit.details.get("note"):
+            said = f"{which}{note}."
+            _log.warning(said)
+            return [said]
+    return []
 
 
 MOST_APART = 2.0

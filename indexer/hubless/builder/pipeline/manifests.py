@@ -31,7 +31,7 @@ UNNAMED, UNSAVED = "index", "unsaved"
 
 def new_manifest(space: Space, **known: Any) -> Manifest:
     """Return the manifest of a fit that no version has, without what `described` says."""
-    known |= {"format_version": FORMAT_VERSION, "dim": space.dim, "metric": space.metric, "files": {}}
+    known |= {"dim": space.dim, "metric": space.metric, "files": {}}
     known |= dict.fromkeys(("version", "fit", "built"), UNSAVED)
     return Manifest.model_construct(**known)
 
@@ -68,6 +68,7 @@ def described(parts: Parts, name: str, version: str) -> Manifest:
         fields = {"fit": version, "encoder": encoder, **parts.told}
     schema = parts.payload_schema
     fields |= {
+        "format_version": FORMAT_VERSION,
         "collection": name,
         "version": version,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),

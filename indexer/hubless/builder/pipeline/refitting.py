@@ -83,7 +83,7 @@ def _fitted_rows(parts: Parts, roles: Roles) -> BankTable:
     state = fitted.state()
     bank = state.get("bank")
     record = made.bank
-    if bank is None or record is None or len(bank) != (record.queries if record.distinct is None else record.distinct):
+    if bank is None or record is None or len(bank) != record.distinct:
         raise InputError(
             QUERY_BANK, f"all of it, as correction {name} does not keep the queries it was fitted on", "a part"
         )

@@ -140,19 +140,18 @@ class Cut:
 
     def as_json(self, strength: float | None = None) -> dict[str, Any]:
         """Return the model of scores alone, at a strength: 15 numbers, and whether scores are distances."""
-        if self.lean:
-            return self._alone.as_json(strength)
+        alone = self._alone
         level = self.level(self.strength if strength is None else strength)
         return {
             "temperature": level.temperature,
             "second": level.second,
             "depth": level.depth,
-            "slope": self.curve.slope,
-            "intercept": self.curve.intercept,
-            "pairs": self.pairs,
-            "sure": self.sure,
-            "distance": self.distance,
-            "cuts": {f"{accuracy:g}": cut for accuracy, cut in zip(ACCURACIES, self.cuts, strict=True)},
+            "slope": alone.curve.slope,
+            "intercept": alone.curve.intercept,
+            "pairs": alone.pairs,
+            "sure": alone.sure,
+            "distance": alone.distance,
+            "cuts": {f"{accuracy:g}": cut for accuracy, cut in zip(ACCURACIES, alone.cuts, strict=True)},
         }
 
     @classmethod
@@ -164,17 +163,18 @@ class Cut:
                 raise ValueError(f"has {', '.join(map(str, given))}")
             level = Level.of_scores(float(given["temperature"]), float(given["second"]), int(given["depth"]))
             curve = Logistic(float(given["slope"]), float(given["intercept"]))
-            found = (given["cuts"][f"{accuracy:g}"] for accuracy in ACCURACIES)
-            cuts = tuple(None if cut is None else float(cut) for cut in found)
-            numbers = [level.temperature, level.second, *curve, *(cut for cut in cuts if cut is not None)]
+            known = given["cuts"]
+            least = min(map(float, known))  # older ones make no lower promise, and have 2 where nothing keeps one
+            found = (known[f"{max(least, accuracy):g}"] for accuracy in ACCURACIES)
+            cuts = tuple(None if cut is None or cut > 1 else float(cut) for cut in found)
+            numbers = [level.temperature, level.second, *curve, *filter(None, cuts)]
             if not np.isfinite(numbers).all() or level.temperature <= 0 or not 1 < level.depth <= DEPTH:
                 raise ValueError("has numbers that no cut has")
             pairs = int(given["pairs"])
             sure = float(given["sure"])
-            distance = bool(given["distance"])
+            return cls((level, level), curve, pairs=pairs, sure=sure, cuts=cuts, distance=bool(given["distance"]))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError("cut", "the JSON of a hubless.Cut of this version", str(error)) from error
-        return cls((level, level), curve, pairs=pairs, sure=sure, cuts=cuts, distance=distance)
 
     def level(self, strength: float) -> Level:
         """Return the model at a strength, between that of the raw and that of the corrected scores."""

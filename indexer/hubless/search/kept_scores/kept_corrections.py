@@ -88,15 +88,15 @@ class KeptCorrections:
             with locked(self._folder / LOCK):
                 new = not self.path(name).exists()
                 learned = self.learned(name)
+                learns = False
                 try:
                     if learns_from is not None:
                         learned.begin(learns_from)
                     self._write(name, correction)
-                except BaseException:
-                    shutil.rmtree(learned.home, ignore_errors=True)
-                    raise
-                if learns_from is None:
-                    shutil.rmtree(learned.home, ignore_errors=True)
+                    learns = learns_from is not None
+                finally:
+                    if not learns:
+                        shutil.rmtree(learned.home, ignore_errors=True)
         return new
 
     def delete(self, name: str) -> None:

@@ -1,0 +1,52 @@
+"""What files of older formats say, as those of today say it. No other place knows what was written before.
+
+| format | before the next one |
+| --- | --- |
+| 5 | another model of confidence, which is left out |
+| 6 | presence of z alone; promises from 0.8 on |
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.measures.confidence.cut import PRESENCE, Cut
+from hubless.measures.confidence.guarantee import ACCURACIES
+
+_FAR = 1e30
+"""The unit of similarities that count for nothing."""
+
+
+def manifest_fields(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a manifest that was read."""
+    if content["format_version"] > 5:
+        return content
+    files = {name: each for name, each in content["files"].items() if not name.endswith("/confidence.npz")}
+    return {**content, "files": files, "confidence": None}
+
+
+def cut_state(state: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+    """Return the arrays of a model of confidence: h = (z/½ + similarity/∞)/2 was z.
+
+    A promise that was not made keeps what the next higher one does.
+    """
+    if "labels" in state:
+        return state
+    cuts = np.where(state["cuts"] > 1, np.nan, state["cuts"])
+    return {
+        "of_z": np.full(2, 0.5),
+        "of_similarity": np.full(2, _FAR),
+        "near": np.zeros(2),
+        **state,
+        "curves": np.stack([state["confidence"], state["presence"]]),
+        "labels": np.array([*(state[name] for name in ("pairs", "strength", "sure")), 0.0]),
+        "cuts": np.pad(cuts, (len(ACCURACIES) - len(cuts), 0), "edge"),
+    }
+
+
+def lasting_cut(cut: Cut) -> Cut:
+    """Return the model whose calibration a new one takes over: presence of z alone says nothing of h."""
+    return replace(cut, presence=PRESENCE) if cut.levels[0].of_similarity == _FAR else cut
