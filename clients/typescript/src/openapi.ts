@@ -238,7 +238,10 @@ export interface components {
             accuracies: number[];
             /** @description Whether labelled pairs made confidence and presence probabilities. */
             calibrated: boolean;
-            /** @description 0: confidence supposes that one target is right for a query. Above: labels with several let similarity count. */
+            /**
+             * @description 0: confidence supposes that one target is right for a query. Above: labels with several let similarity count.
+             * @default 0
+             */
             lean: number;
             /** @description The number of these pairs. */
             pairs: number;
