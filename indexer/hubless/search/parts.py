@@ -16,10 +16,10 @@ from hubless.encoders import Encoder
 from hubless.encoders.base import PictureEncoder
 from hubless.errors import BundleDamaged
 from hubless.kernels.forks import cached_property
-from hubless.measures.confidence.before import cut_state
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary
+from hubless.search.older_cuts import cut_state
 from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.role_columns import columns_of

@@ -7,13 +7,13 @@ import numpy as np
 from hubless.builder.banks.default_strength import asking, judged, unlabelled_strength
 from hubless.builder.pipeline.survey import MOST_RESCORED, Survey
 from hubless.errors import InputError
-from hubless.measures.confidence.before import lasting_cut
 from hubless.measures.confidence.cut import Cut, fit_confidence
 from hubless.measures.labelled_answers import DEPTH, Answers
 from hubless.measures.labelled_pairs import MOST_PAIRS, LabelledPairs, calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.progress import Steps
 from hubless.search.collection import Collection
+from hubless.search.older_cuts import lasting_cut
 from hubless.search.parts import Parts
 from hubless.search.ranker import Question, Ranker
 from hubless.store.bundle import DecidedStrength
