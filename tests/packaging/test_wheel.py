@@ -12,51 +12,45 @@ import pytest
 from hubless.errors import how_to_install, installed
 
 ROOT = Path(__file__).parents[2]
-CLIENTS = ROOT / "clients"
 PROJECTS = {
-    "hubless": (
-        ROOT,
-        {
-            "hubless": ROOT / "indexer",
-            "hubless_service": ROOT / "service",
-        },
-    ),
-    "hubless_lab": (ROOT / "lab", {"hubless_lab": ROOT / "lab", "hubless_demo": ROOT / "lab"}),
-    "hubless_milvus": (ROOT / "engines" / "milvus", {"hubless_milvus": ROOT / "engines" / "milvus"}),
-    "hubless_databases": (ROOT / "databases", {"hubless_databases": ROOT / "databases"}),
-    "hubless_encoders": (ROOT / "encoders", {"hubless_encoders": ROOT / "encoders"}),
-    "hubless_objects": (ROOT / "objects", {"hubless_objects": ROOT / "objects"}),
-    "hubless_ray": (ROOT / "engines" / "ray", {"hubless_ray": ROOT / "engines" / "ray"}),
-    "hubless_client": (CLIENTS / "python", {"hubless_client": CLIENTS / "python"}),
-    "langchain_hubless": (CLIENTS / "langchain", {"langchain_hubless": CLIENTS / "langchain"}),
-    "llama_index_vector_stores_hubless": (CLIENTS / "llama-index", {"llama_index": CLIENTS / "llama-index"}),
-    "hubless_mcp": (CLIENTS / "mcp", {"hubless_mcp": CLIENTS / "mcp"}),
-    "hubless_haystack": (CLIENTS / "haystack", {"haystack_integrations": CLIENTS / "haystack" / "src"}),
+    "hubless": (".", "indexer/hubless", "service/hubless_service"),
+    "hubless_lab": ("lab", "hubless_lab", "hubless_demo"),
+    "hubless_milvus": ("engines/milvus", "hubless_milvus"),
+    "hubless_databases": ("databases", "hubless_databases"),
+    "hubless_encoders": ("encoders", "hubless_encoders"),
+    "hubless_objects": ("objects", "hubless_objects"),
+    "hubless_ray": ("engines/ray", "hubless_ray"),
+    "hubless_client": ("clients/python", "hubless_client"),
+    "langchain_hubless": ("clients/langchain", "langchain_hubless"),
+    "llama_index_vector_stores_hubless": ("clients/llama-index", "llama_index"),
+    "hubless_mcp": ("clients/mcp", "hubless_mcp"),
+    "hubless_haystack": ("clients/haystack", "src/haystack_integrations"),
 }
+"""The folder of each distribution, and its packages in it."""
 
 
 @pytest.fixture(scope="module", params=PROJECTS)
 def built(request, tmp_path_factory):
-    """(distribution, wheel, package -> the folder it lies in) of each project here."""
-    folder, packages = PROJECTS[request.param]
+    """(distribution, wheel, folders of packages) of each project here."""
+    folder, *packages = PROJECTS[request.param]
     out = tmp_path_factory.mktemp("wheel")
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)],
-        cwd=folder,
+        cwd=ROOT / folder,
         check=True,
         capture_output=True,
     )
     [wheel] = out.glob("*.whl")
     with ZipFile(wheel) as archive:
-        yield request.param, archive, packages
+        yield request.param, archive, [ROOT / folder / package for package in packages]
 
 
 def sources(packages):
     """Every file of the packages that git would keep, as a path inside the wheel."""
     return {
-        str(path.relative_to(folder))
-        for package, folder in packages.items()
-        for path in (folder / package).rglob("*")
+        str(path.relative_to(package.parent))
+        for package in packages
+        for path in package.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
 
@@ -65,7 +59,7 @@ def test_wheel_holds_the_packages_and_the_console_and_nothing_else(built):
     distribution, archive, packages = built
     info = f"{distribution}-"
     held = {name for name in archive.namelist() if not name.startswith(info)}
-    page = {f"hubless_service/{name}" for name in sources({"console": ROOT})} if distribution == "hubless" else set()
+    page = {f"hubless_service/{name}" for name in sources([ROOT / "console"])} if distribution == "hubless" else set()
     assert "hubless_service/console/index.html" in page or distribution != "hubless"
     assert held == sources(packages) | page
 
@@ -73,33 +67,32 @@ def test_wheel_holds_the_packages_and_the_console_and_nothing_else(built):
 def test_wheel_says_that_each_package_is_typed(built):
     _, archive, packages = built
     typed = [name for name in archive.namelist() if name.endswith("/py.typed")]  # a namespace package has it further in
-    assert {name.split("/")[0] for name in typed} == set(packages)
+    assert {name.split("/")[0] for name in typed} == {package.name for package in packages}
 
 
 def test_projects_have_addresses_together_and_then_links_that_the_registry_can_follow():
     """Without a public address there is nothing to name or to link to."""
-    folders = [folder for folder, _ in PROJECTS.values()]
+    folders = [ROOT / folder for folder, *_ in PROJECTS.values()]
     urls = [tomllib.loads((folder / "pyproject.toml").read_text())["project"].get("urls", {}) for folder in folders]
     assert len({tuple(sorted(each)) for each in urls}) == 1
     for folder in folders if urls[0] else []:
         assert not re.findall(r"\]\((?!https://|#)[^)]+\)", (folder / "README.md").read_text("utf-8"))
 
 
-def metadata_of(built):
+@pytest.fixture
+def metadata(built):
     _, archive, _ = built
     [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
     return message_from_bytes(archive.read(name))
 
 
-def test_metadata_names_the_licence_and_the_python_versions(built):
-    metadata = metadata_of(built)
+def test_metadata_names_the_licence_and_the_python_versions(metadata):
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata["Requires-Python"].startswith(">=3.1")
     assert metadata.get_payload().strip()
 
 
-def test_metadata_promises_no_system_that_the_code_does_not_run_on(built):
-    metadata = metadata_of(built)
+def test_metadata_promises_no_system_that_the_code_does_not_run_on(built, metadata):
     assert not [needed for needed in metadata.get_all("Requires-Dist") if "win32" in needed]
     systems = [each for each in metadata.get_all("Classifier") if each.startswith("Operating System")]
     posix = ["Operating System :: MacOS", "Operating System :: POSIX", "Operating System :: POSIX :: Linux"]
@@ -110,7 +103,7 @@ def test_metadata_promises_no_system_that_the_code_does_not_run_on(built):
     "name", ["hubless", "hubless_client", "hubless_milvus", "hubless_databases", "hubless_encoders", "hubless_objects"]
 )
 def test_package_says_its_version(name):
-    stated = tomllib.loads((PROJECTS[name][0] / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    stated = tomllib.loads((ROOT / PROJECTS[name][0] / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     assert import_module(name).__version__ == stated
 
 

@@ -1,0 +1,41 @@
+"""Private names of other packages may go at any release: each has a bound below the next major version."""
+
+import ast
+import re
+
+import pytest
+from support.size import BESIDE, RINGS, ROOT, tracked
+
+OF_PYTHON = {"_asdict", "_at_fork_reinit", "_exit", "_srcfile"}
+BOUND = {
+    "_get_connection": ("pymilvus", 4, "engines/milvus"),
+    "_network_backend": ("httpcore", 2, "clients/python", "."),
+    "_on_rpc_error": ("pymilvus", 4, "engines/milvus"),
+}
+"""Name: the package, the first version that is refused, and the projects that use it."""
+
+
+def test_private_names_that_no_module_of_ours_defines_stand_in_the_table():
+    used, ours = set(), set()
+    for file in tracked(*(f"{folder}/*.py" for folder in {**RINGS, **BESIDE}.values())):
+        for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8"))) if "tests" not in file.parts else ():
+            match node:
+                case (
+                    ast.Attribute(ast.Name("self" | "cls"), name, ast.Store())
+                    | ast.Name(name, ast.Store())
+                    | ast.FunctionDef(name)
+                    | ast.AsyncFunctionDef(name)
+                    | ast.ClassDef(name)
+                ):
+                    ours.add(name)
+                case ast.Attribute(_, name) | ast.ImportFrom(name) | ast.alias(name) if name:
+                    used.update(name.split("."))
+    foreign = {name for name in used - ours if name.startswith("_") and not name.endswith("__")}
+    assert foreign == OF_PYTHON | set(BOUND)
+
+
+@pytest.mark.parametrize("name", BOUND)
+def test_package_of_a_private_name_is_bound(name):
+    package, beyond, *projects = BOUND[name]
+    for project in projects:
+        assert re.search(rf'"{package}>=[^"]*,<{beyond}"', (ROOT / project / "pyproject.toml").read_text("utf-8"))
