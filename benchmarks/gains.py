@@ -49,8 +49,6 @@ NAMES = {
     "movielens_user_film_als64": "MovieLens users → films, ALS",
 }
 SEEDS = 10
-DEMO_WIDTHS = (4, 5, 5, 6, 13, 12, 11)
-"""Characters of each column of the table that the demo prints."""
 NOISE = 0.5
 """Points. A smaller change counts as none."""
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
@@ -174,7 +172,7 @@ def recall_by_names(found: Findings) -> float:
     encoders = found.encoders
     queries, relevant = encode_known(encoders, pairs)
     bank, _ = encode_known(encoders, [replace(pair, doc=re.sub(r"[._]+", " ", pair.name)) for pair in pairs])
-    gallery = encoders.code.encode([pair.code for pair in pairs])
+    gallery = encoders.code.encode(pairs)
     offsets = CORRECTIONS["auto"]().fit(bank, gallery).offsets(gallery)
     return 100 * rank("names", queries, gallery, relevant, offsets).recall[1]
 
@@ -188,19 +186,8 @@ def sentences(demo: Mapping[str, Any]) -> str:
         f"The demo searches Python's standard library in plain English. Raw, one function is among the first ten for "
         f"{found[0]:,} of {len(found):,} questions, and {found.count(0):,} functions are never found. "
         f"Corrected, the right function comes first for {auto['recall']['1']:.1f} % of the questions instead of "
-        f"{raw['recall']['1']:.1f} %. With nothing but the functions' names as example "
-        f"queries it is {demo['by_names']:.1f} %."
+        f"{raw['recall']['1']:.1f} %."
     )
-
-
-def demo_rows(demo: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the rows of the table that the demo prints."""
-    for name, found in demo["rankings"].items():
-        recalls = (f"{value:.1f}" for value in found["recall"].values())
-        most = found["occurrence"][0]
-        never = found["occurrence"].count(0)
-        cells = (f"{name:<4}", *recalls, f"{found['skewness']:.2f}", str(most), str(never))
-        yield f"│ {' │ '.join(cell.rjust(width) for cell, width in zip(cells, DEMO_WIDTHS, strict=True))} │"
 
 
 def draw_demo(demo: Mapping[str, Any], path: Path) -> None:
@@ -223,7 +210,6 @@ def main() -> None:
     sets = sorted(sets, key=lambda found: -mean(found, "auto"))
     print(
         sentences(demo),
-        *demo_rows(demo),
         f"From {reach(sets)} points of R@1",
         *markdown(sets),
         f"tuned: {tuned(sets)}",

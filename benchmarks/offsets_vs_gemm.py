@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.kernels.reductions import log_sum_exp, top_k_mean
+from hubless.kernels.reductions import log_sum_exp, top_k_mean_each
 from hubless.vectors.sources import ArrayVectors
 
 TEMPERATURE, K, WARM = 0.05, 128, 200
@@ -37,8 +37,12 @@ def target_bank(rows, dim):
     return harness.low_rank(rows, dim, 2)
 
 
-def reduced(kernel, parameter, bank, targets):
-    return kernel(ArrayVectors(bank, "bank"), ArrayVectors(targets, "targets"), parameter)
+def sums(bank, targets):
+    return log_sum_exp(ArrayVectors(bank, "bank"), ArrayVectors(targets, "targets"), TEMPERATURE)
+
+
+def mean_of_top_k(bank, targets):
+    return top_k_mean_each([ArrayVectors(bank, "bank")], ArrayVectors(targets, "targets"), [K])[0]
 
 
 def by_faiss(bank, targets):
@@ -54,8 +58,8 @@ def by_faiss(bank, targets):
 
 SIDES = {
     "product": product,
-    "log-sum-exp": partial(reduced, log_sum_exp, TEMPERATURE),
-    f"top-k mean, k={K}": partial(reduced, top_k_mean, K),
+    "log-sum-exp": sums,
+    f"top-k mean, k={K}": mean_of_top_k,
     f"the same by flat Faiss, k={K}": by_faiss,
     **{f"{name}, fit and offsets": partial(fitted, name) for name in FITTED},
 }

@@ -16,7 +16,7 @@ from playwright.sync_api import Page, sync_playwright
 IMAGES = Path(__file__).parents[1] / "images"
 MOST_BYTES = 200_000
 COLOURS = 128
-SEARCH = "#/stdlib/search?q=Which%20operating%20system%20is%20this%3F&fields=[%22name%22,%22module%22]"
+SEARCH = "#/stdlib/search?q=Copy%20a%20file&fields=[%22name%22,%22module%22]"
 # image, address, width, height, colour scheme, what must be there first
 SHOTS = (
     ("console-collections.png", "", 1200, 300, "light", "tbody tr"),

@@ -1,7 +1,7 @@
 """Screenshots of a report for the docs: `python docs/.hooks/screenshots.py`. Needs chromium, the extras demo and lab.
 
 The report is of the demo's data: functions of Python's standard library, searched by what their documentation says.
-Training functions are the query bank, so no query of the bank has its answer among the targets.
+The other functions are the query bank, so no query of the bank has its answer among the targets.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from PIL import Image
 from hubless.cli.application import app
 from hubless_demo.measuring import encode_known, split_pairs
 from hubless_demo.pairs import find_pairs, standard_library
-from hubless_demo.training import train
+from hubless_demo.word_vectors import learn
 
 IMAGES = Path(__file__).parents[1] / "images"
 # name (shots of one name stand side by side), width in CSS pixels, height, pixels per CSS pixel, section on top
@@ -33,12 +33,12 @@ scrolling="no" style="border:0" onload="
 
 
 def write_data(folder: Path) -> None:
-    """Vectors and payload of the demo's held-out functions, and of the training functions as the bank."""
+    """Vectors and payload of the demo's held-out functions, and of the others as the bank."""
     parts = split_pairs(find_pairs(standard_library()), 0)
-    encoders = train(parts.training, 0)
+    encoders = learn(parts.known)
     queries, right = encode_known(encoders, parts.held_out)
-    bank, _ = encode_known(encoders, parts.training)
-    np.save(folder / "targets.npy", encoders.code.encode([pair.code for pair in parts.held_out]))
+    bank, _ = encode_known(encoders, parts.known)
+    np.save(folder / "targets.npy", encoders.code.encode(parts.held_out))
     np.save(folder / "bank.npy", bank)
     np.save(folder / "right.npy", np.array(right))
     # payload of the queries is what the page calls them

@@ -22,9 +22,8 @@ def demo(
 ) -> None:
     """Search a Python library in plain English.
 
-    With and without hubs: trains two small encoders on documentation and code, and
-    measures hubness on held-out functions. Then builds, asks and serves an index of
-    all functions.
+    With and without hubs: measures hubness on held-out functions, by vectors of
+    words. Then builds, asks and serves an index of all functions.
     """
     from hubless_demo.story import serve_demo, tell
 

@@ -14,7 +14,7 @@ from hubless.progress import Advance
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
 from hubless_demo.pairs import Pair
-from hubless_demo.training import Encoders
+from hubless_demo.word_vectors import Encoders
 from hubless_lab.experiments.tally import RECALLS
 from hubless_lab.measures import ranks, recall_at
 
@@ -43,9 +43,9 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Split:
-    """Pairs for training, and pairs for testing."""
+    """Pairs that are known, as banks and to weigh words by, and pairs for testing."""
 
-    training: list[Pair]
+    known: list[Pair]
     held_out: list[Pair]
 
 
@@ -74,12 +74,12 @@ def encode_known(encoders: Encoders, pairs: Sequence[Pair]) -> tuple[F32, list[i
 def rank_by_all(encoders: Encoders, parts: Split, advance: Advance) -> list[Ranking]:
     """Find each held-out function among all held-out functions by its documentation, raw and corrected.
 
-    The training pairs are query bank and target bank, so no bank query has its own function in the gallery.
+    The known pairs are query bank and target bank, so no bank query has its own function in the gallery.
     """
     queries, relevant = encode_known(encoders, parts.held_out)
-    gallery = encoders.code.encode([pair.code for pair in parts.held_out])
-    query_bank, _ = encode_known(encoders, parts.training)
-    target_bank = encoders.code.encode([pair.code for pair in parts.training])
+    gallery = encoders.code.encode(parts.held_out)
+    query_bank, _ = encode_known(encoders, parts.known)
+    target_bank = encoders.code.encode(parts.known)
     rankings = [rank("raw", queries, gallery, relevant, np.zeros(len(gallery), np.float32))]
     for name in CORRECTED:
         # a small package has fewer than the published k of nnn

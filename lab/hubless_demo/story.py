@@ -1,4 +1,4 @@
-"""The demo from beginning to end: read, train, measure, build, ask, serve."""
+"""The demo from beginning to end: read, measure, build, ask, serve."""
 
 import json
 import os
@@ -18,11 +18,11 @@ from hubless import Catalog, Collection, Hit, Manifest, build, open
 from hubless.progress import progress_bars
 from hubless_demo.measuring import CORRECTED, K, Ranking, Split, encode_known, rank_by_all, split_pairs
 from hubless_demo.pairs import Library, Pair, find_pairs, installed_package, standard_library
-from hubless_demo.training import Encoders, train
+from hubless_demo.word_vectors import Encoders, learn
 from hubless_lab.experiments.tally import RECALLS
 from hubless_lab.occurrence_plots import occurrence_chart
 
-QUESTIONS = ("Which operating system is this?", "Make a random number", "Run a program and read its output")
+QUESTIONS = ("Copy a file", "Make a random number", "Send an email")
 HITS = 3
 WORST_HUBS = 5
 KEPT_VERSIONS = 2
@@ -69,13 +69,12 @@ def tell(package: str | None, catalog: Path, as_json: bool) -> str:
 
 
 def learn_and_measure(package: str | None, seed: int) -> Findings:
-    """Read, train and measure. The encoders never see the held-out pairs."""
+    """Read and measure. The encoders never see the held-out pairs."""
     library = standard_library() if package is None else installed_package(package)
     with progress_bars() as steps:
         pairs = find_pairs(library, steps.step(f"reading {library.name}", len(library.files)))
         parts = split_pairs(pairs, seed)
-        steps.step(f"training two encoders on {len(parts.training):,} pairs")
-        encoders = train(parts.training, seed)
+        encoders = learn(parts.known)
         advance = steps.step(f"measuring with {len(parts.held_out):,} other pairs", len(CORRECTED))
         return Findings(library, pairs, parts, encoders, rank_by_all(encoders, parts, advance))
 
@@ -86,7 +85,7 @@ def build_demo(catalog: Path, collection: str, findings: Findings, seed: int) ->
     manifest = build(
         catalog,
         collection,
-        findings.encoders.code.encode([pair.code for pair in findings.pairs]),
+        findings.encoders.code.encode(findings.pairs),
         query_bank,
         ids=unique_names(findings.pairs),
         payload=[{field: value for field, value in asdict(pair).items() if field != "code"} for pair in findings.pairs],
@@ -123,7 +122,7 @@ def show_measures(console: Console, findings: Findings) -> None:
     say(
         console,
         f"{findings.library.name} has {len(findings.pairs):,} documented functions. Two encoders, one for text and one "
-        f"for code, are trained on {len(parts.training):,} of them, which are also the query bank and the target bank. "
+        f"for code, sum vectors of words. {len(parts.known):,} functions are query bank and target bank. "
         f"The test searches for each of the other {len(parts.held_out):,} functions by its documentation.\n",
     )
     table = Table()
@@ -190,7 +189,7 @@ def show_answers(console: Console, answer: dict[str, Any]) -> None:
     """Print raw and corrected hits side by side."""
     table = Table(title=f"\n{answer['question']}", title_justify="left", title_style="bold")
     for heading in ("raw", "offset", "corrected", "offset"):
-        table.add_column(heading, overflow="ellipsis", no_wrap=True)
+        table.add_column(heading, overflow="fold", no_wrap=heading == "offset")
     for hits in zip(answer["raw"], answer["corrected"], strict=True):
         table.add_row(*(cell for hit in hits for cell in (str(hit["id"]), f"{hit['offset']:+.2f}")))
     console.print(table)

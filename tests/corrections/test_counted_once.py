@@ -11,7 +11,7 @@ from hubless.corrections.folded import counted_once
 from hubless.corrections.folded.auto import overdispersion
 from hubless.corrections.folded.counted_once import query_weights, unevenness
 from hubless.corrections.folded.sinkhorn import SinkhornNormalisation
-from hubless.kernels.coupling import in_step
+from hubless.kernels.together import in_step
 from hubless.measures.repeats import without_copies
 from hubless.vectors.sources import ArrayVectors, sampled_rows
 
@@ -82,7 +82,7 @@ def test_sinkhorn_with_weights_is_that_of_as_many_copies(sampled, monkeypatch):
         monkeypatch.setattr("hubless.kernels.truncated.MOST_A_TARGET", 1000)
     problem, copies = with_hubs(targets=400, bank=60), np.random.default_rng(2).integers(1, 9, size=60)
     method = SinkhornNormalisation(0.1, iterations=6, fit_sample=40 if sampled else "all")
-    (weighted,) = in_step([method.fitting(problem.bank, problem.targets, None, None, copies.astype(np.float64))])
+    (weighted,), _ = in_step([method.fitting(problem.bank, problem.targets, None, None, copies.astype(np.float64))])
     repeated = method.fit(np.repeat(problem.bank, copies, axis=0), problem.targets)
     expected = centred(repeated.offsets(problem.targets))
     np.testing.assert_allclose(centred(weighted.offsets(problem.targets)), expected, atol=2e-5)

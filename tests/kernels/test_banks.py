@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.executing import InShards
@@ -7,9 +9,10 @@ from hubless import CORRECTIONS
 from hubless.corrections.fits import fit_each
 from hubless.corrections.roles import PRIOR
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, offsets_each
-from hubless.kernels import coupling, sharding, streaming
-from hubless.kernels.coupling import Pass, coupled, in_step
-from hubless.kernels.reductions import Softmax, log_sum_exp, log_sum_exp_each, top_k_mean, top_k_mean_each
+from hubless.kernels import sharding, streaming, together
+from hubless.kernels.coupling import Pass, coupled
+from hubless.kernels.reductions import Softmax, log_sum_exp, log_sum_exp_each, top_k_mean_each
+from hubless.kernels.together import in_step
 from hubless.vectors.sources import ArrayVectors, HeldVectors, SelectedVectors, SharedVectors
 
 PROBLEM = with_hubs(targets=310, bank=220)
@@ -59,7 +62,8 @@ def test_means_over_parts_of_a_bank_come_from_products_with_the_whole(multiplied
     found = top_k_mean_each(BANKS, TARGETS, [20] * len(BANKS))
     assert multiplied == [220, 30]
     for ours, bank in zip(found, BANKS, strict=True):
-        np.testing.assert_allclose(ours, top_k_mean(bank, TARGETS, 20), rtol=0, atol=1e-6)
+        (alone,) = top_k_mean_each([bank], TARGETS, [20])
+        np.testing.assert_allclose(ours, alone, rtol=0, atol=1e-6)
 
 
 def check(ours, alone):
@@ -100,7 +104,7 @@ def test_fit_that_needs_more_passes_than_another_gets_them():
             found.append(left.over_bank[0])
         return found
 
-    none, one, three = in_step([fit(0), fit(1), fit(3)])
+    (none, one, three), _ = in_step([fit(0), fit(1), fit(3)])
     assert (none, len(one), len(three)) == ([], 1, 3)
     assert set(three) == set(one)
 
@@ -115,14 +119,20 @@ def test_fits_on_a_bank_and_a_part_of_it_are_those_one_by_one(name):
         assert fitted.details.keys() == alone.details.keys()
 
 
-def test_fits_in_step_take_a_prior_and_read_targets_once_a_pass(monkeypatch):
+def test_fits_in_step_take_a_prior_read_targets_once_a_pass_and_know_their_offsets(monkeypatch, multiplied):
     """With a sample for the first steps, each fit asks for passes over all targets."""
-    passes, together = [], coupling.coupled
-    monkeypatch.setattr(coupling, "coupled", lambda some: passes.append(len(some)) or together(some))
+    passes, at_once = [], together.coupled
+    monkeypatch.setattr(together, "coupled", lambda some: passes.append(len(some)) or at_once(some))
     method = CORRECTIONS["sn"](fit_sample=31, temperature=0.3)
     prior = TargetColumn(np.linspace(1, 5, 310))
     fits = fit_each(method, [PART, BANK], TARGETS, None, NO_COLUMNS.beside(PRIOR, prior))
     assert passes[0] == 2
-    for fitted, bank in zip(fits, (PART, BANK), strict=True):
-        alone = method.fit(bank, TARGETS, None, prior)
-        np.testing.assert_allclose(fitted.potentials, alone.potentials, rtol=0, atol=1e-4)
+    changed = np.append(PROBLEM.targets[:1] * 1.001, PROBLEM.targets[1:], axis=0)
+    for targets, products in ((PROBLEM.targets[::-1], []), (changed, [220])):
+        multiplied.clear()
+        found = offsets_each(fits, targets)
+        assert multiplied == products
+        for ours, fitted, bank in zip(found, fits, (PART, BANK), strict=True):
+            np.testing.assert_allclose(ours, replace(fitted).offsets(targets), rtol=0, atol=2e-6)
+            alone = method.fit(bank, TARGETS, None, prior)
+            np.testing.assert_allclose(fitted.potentials, alone.potentials, rtol=0, atol=1e-4)

@@ -66,20 +66,17 @@ class TestStepsOverAllTargets:
         c = np.log(weights / 310) - naive.log_sum_exp((logits + a[:, np.newaxis]).T)
         return potentials_after(PROBLEM.bank, PROBLEM.targets, temperature, over_all, c, weights)
 
-    def test_half_of_the_steps_are_over_a_sample_and_half_over_all(self, monkeypatch):
+    @pytest.mark.parametrize("prior", [np.ones(310), np.linspace(1, 5, 310)])
+    def test_half_of_the_steps_are_over_a_sample_and_half_over_all_with_targets_as_their_weights(
+        self, monkeypatch, prior
+    ):
         monkeypatch.setattr(truncated, "LEAST_ENTRY", 0.0)
-        fitted = fit(PROBLEM, fit_sample=31, iterations=7)
-        np.testing.assert_allclose(fitted.potentials, self.expected(of_sample=3, over_all=4), rtol=0, atol=1e-4)
+        method = CORRECTIONS["sn"](temperature=0.1, fit_sample=31, iterations=7)
+        fitted = method.fit(PROBLEM.bank, PROBLEM.targets, None, TargetColumn(prior))
+        expected = self.expected(of_sample=3, over_all=4, weights=prior / prior.mean())
+        np.testing.assert_allclose(fitted.potentials, expected, rtol=0, atol=1e-4)
         assert fitted.details["iterations"] == 7
         assert (fitted.details["fitted_on"], fitted.details["last_step_on"]) == (31, 310)
-
-    def test_targets_count_as_their_weights_in_all_steps(self, monkeypatch):
-        monkeypatch.setattr(truncated, "LEAST_ENTRY", 0.0)
-        prior = TargetColumn(np.linspace(1, 5, 310))
-        method = CORRECTIONS["sn"](temperature=0.1, fit_sample=31, iterations=7)
-        found = method.fit(PROBLEM.bank, PROBLEM.targets, None, prior).potentials
-        expected = self.expected(of_sample=3, over_all=4, weights=prior.values / prior.values.mean())
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
     @pytest.mark.parametrize("block_size", [2**23, 1000])
     @pytest.mark.parametrize("temperature", [0.02, 0.1, 0.3])

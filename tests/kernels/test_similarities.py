@@ -47,14 +47,6 @@ def test_factors_are_exact_with_potentials_of_any_spread(spread):
     np.testing.assert_allclose(temperature * over_bank, expected, atol=2e-6)
 
 
-@pytest.mark.parametrize("distance", [0.5, 0.99, 1.01, 2])
-def test_sinkhorn_is_the_naive_one_on_both_sides_of_what_float32_holds(distance):
-    temperature = smallest_temperature_of_factors() / distance
-    found = fit(temperature=temperature).offsets(PROBLEM.targets)
-    expected = naive.sinkhorn_offsets(PROBLEM.bank, PROBLEM.targets, PROBLEM.targets, temperature, 10)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
-
-
 def test_bank_is_sampled_only_where_the_matrix_would_not_be_kept(monkeypatch):
     assert fit().details["fitted_on_queries"] == 400
     monkeypatch.setattr(similarities, "KEEP_BYTES", 4 * 200 * 300)

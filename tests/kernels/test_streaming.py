@@ -155,7 +155,7 @@ watcher.start()
 if sys.argv[3] == "lse":
     reductions.log_sum_exp(bank, targets, 0.05, np.zeros(bank.shape[0]))
 else:
-    reductions.top_k_mean(bank, targets, 128)
+    reductions.top_k_mean_each([bank], targets, [128])
 done.set()
 watcher.join()
 print(peak - before)

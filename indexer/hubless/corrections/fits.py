@@ -12,10 +12,10 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from hubless.corrections.base import Correction, FittedCorrection, Rows
 from hubless.corrections.by_group import fit_by_group
+from hubless.corrections.folded.softmax import fitted_in_step
 from hubless.corrections.roles import FIT_BY, PRIOR
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
 from hubless.errors import InputError
-from hubless.kernels.coupling import in_step
 from hubless.vectors.sources import VectorSource
 
 TAKES_PRIOR = ("sn", "dbsn", "auto")
@@ -33,13 +33,6 @@ class TakesPrior(Protocol):
         """As `Correction.fit`, with a number of each, and none that is NaN."""
 
 
-def taking_prior(method: Correction, parameter: str = PRIOR.name) -> TakesPrior:
-    """The correction itself, or an `InputError` if it takes no target prior, or what makes one."""
-    if not isinstance(method, TakesPrior):
-        raise InputError(parameter, f"none with this correction ({', '.join(TAKES_PRIOR)} take one)", "one")
-    return method
-
-
 def fit_each(
     method: Correction,
     banks: Sequence[VectorSource],
@@ -55,7 +48,9 @@ def fit_each(
         return [*fit_by_group(method, banks, targets, groups.values)]
     number = columns.number and columns.number.filled
     if (fitting := getattr(method, "fitting", None)) is not None:
-        return in_step([fitting(bank, targets, target_bank, number) for bank in banks])
+        return [*fitted_in_step([fitting(bank, targets, target_bank, number) for bank in banks])]
     if number is None:
         return [method.fit(bank, targets, target_bank) for bank in banks]
-    return [taking_prior(method).fit(bank, targets, target_bank, number) for bank in banks]
+    if not isinstance(method, TakesPrior):
+        raise InputError(PRIOR.name, f"none with this correction ({', '.join(TAKES_PRIOR)} take one)", "one")
+    return [method.fit(bank, targets, target_bank, number) for bank in banks]

@@ -12,7 +12,7 @@ A check fails with what NumPy's `testing` says. Problems are made up, and have h
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, get_args
@@ -68,19 +68,11 @@ def with_hubs(
 @contextmanager
 def small_blocks() -> Iterator[None]:
     """Let the kernels read 5 targets by 7 bank queries at a time, in strips of 3; sizes 4 to 15 straddle them."""
-    sizes: tuple[tuple[Any, str, int], ...] = (
-        (streaming, "TARGET_ROWS", 5),
-        (streaming, "BANK_ROWS", 7),
-        (streaming, "STRIP_SIZE", 21),
-        (streaming, "RESIDENT_BYTES", 0),
-        (reductions, "TARGET_ROWS", 5),
-        (reductions, "STRIP_SIZE", 16),
-        (similarities, "STRIP_SIZE", 16),
-        (similarities, "FACTORS_SIZE", 16),
-    )
-    with ExitStack() as patched:
-        for module, name, value in sizes:
-            patched.enter_context(mock.patch.object(module, name, value))
+    with (
+        mock.patch.multiple(streaming, TARGET_ROWS=5, BANK_ROWS=7, STRIP_SIZE=21, RESIDENT_BYTES=0),
+        mock.patch.multiple(reductions, TARGET_ROWS=5, STRIP_SIZE=16),
+        mock.patch.multiple(similarities, STRIP_SIZE=16, FACTORS_SIZE=16),
+    ):
         yield
 
 
@@ -118,7 +110,7 @@ class CorrectionChecks:
         _close(alone, together[list(ALONE)])
 
     def test_permuting_targets_permutes_offsets(self) -> None:
-        order = _shuffled(self.problem.targets)
+        order = np.random.default_rng(0).permutation(len(self.problem.targets))
         permuted = replace(self.problem, targets=self.problem.targets[order])
         _close(self.offsets(permuted), self.offsets()[order])
 
@@ -214,10 +206,6 @@ def _refusal(kind: type[InputError], call: Callable[..., Any], *arguments: Any, 
     raise AssertionError(f"no {kind.__name__} was raised")
 
 
-def _shuffled(rows: F32) -> NDArray[np.int64]:
-    return np.random.default_rng(0).permutation(len(rows))
-
-
 def _of_length_one(problem: MadeUpProblem) -> MadeUpProblem:
     return MadeUpProblem(
         **{name: rows / np.linalg.norm(rows, axis=1, keepdims=True) for name, rows in vars(problem).items()}
@@ -232,15 +220,13 @@ def _through_a_file(arrays: StateArrays) -> dict[str, NDArray[Any]]:
         return dict(read)
 
 
-def _through_json(details: Mapping[str, Any]) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(json.dumps(details, allow_nan=False))
-    return read
+def _through_json(details: Mapping[str, Any]) -> Any:
+    return json.loads(json.dumps(details, allow_nan=False))
 
 
-def _mapped(rows: F32, path: Path) -> Rows:
+def _mapped(rows: F32, path: Path) -> Any:
     np.save(path, rows)
-    mapped: F32 = np.load(path, mmap_mode="r")
-    return mapped
+    return np.load(path, mmap_mode="r")
 
 
 def _streamed(rows: F32, path: Path) -> Rows:

@@ -4,14 +4,13 @@ A step needs the sum over the bank for each target, and then a sum over all targ
 needs of the first only those of the same target. So a block of targets with all of the bank is enough for both, and a
 step that is not kept in memory costs one product instead of two.
 
-Several fits over the same targets make their passes together: they read the targets once, and share the products if
-their banks are parts of one bank.
+Several passes over the same targets are made together: they read the targets once, and share the products if their
+banks are parts of one bank.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from hubless.kernels.banks import Part, shared
 from hubless.kernels.pools import each_in_order
 from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.sharding import is_sharded, over_shards
-from hubless.kernels.streaming import BANK_ROWS, STRIP_SIZE, TARGET_ROWS
+from hubless.kernels.streaming import BANK_ROWS, STRIP_SIZE, TARGET_ROWS, Products
 from hubless.kernels.threads import cores, one_blas_thread, slices
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import VectorSource, block_rows, in_memory
@@ -91,32 +90,6 @@ class Pass:
     most_entries: float = 0
 
 
-_T = TypeVar("_T")
-Fitting: TypeAlias = Generator[Pass, Coupled, _T]
-"""A fit that asks for one pass after the other, and goes on with what it leaves."""
-
-
-def in_step(fits: Sequence[Fitting[_T]]) -> list[_T]:
-    """Return the result of each fit. Fits over the same targets make their passes together."""
-    asked: dict[int, Pass] = {}
-    done: dict[int, _T] = {}
-
-    def go_on(number: int, found: Coupled | None) -> None:
-        try:
-            # a generator begins with None
-            asked[number] = fits[number].send(found)  # type: ignore[arg-type]
-        except StopIteration as end:
-            done[number] = end.value
-
-    for number in range(len(fits)):
-        go_on(number, None)
-    while asked:
-        passes, asked = asked, {}
-        for number, found in zip(passes, coupled(list(passes.values())), strict=True):
-            go_on(number, found)
-    return [done[number] for number in range(len(fits))]
-
-
 def coupled(passes: Sequence[Pass]) -> list[Coupled]:
     """Return the results of passes over the same targets, in float32: shares below `LEAST_SHARE` have lost digits."""
     targets = passes[0].targets
@@ -136,7 +109,7 @@ def coupled(passes: Sequence[Pass]) -> list[Coupled]:
 
     def reduce(block: tuple[slice, F32]) -> tuple[slice, dict[int, Coupled]]:
         here, given = block
-        return here, _reduce(given, banks, collected, here)
+        return here, _reduce(given, banks, collected, here, made=isinstance(targets, Products))
 
     with one_blas_thread:
         for here, found in each_in_order(cores(), reduce, blocks()):
@@ -223,16 +196,21 @@ def _joined(shards: Sequence[Coupled]) -> Coupled:
 
 
 def _reduce(
-    targets: F32, banks: Sequence[tuple[F32, Mapping[int, Part]]], collected: Sequence[_Collected], here: slice
+    targets: F32,
+    banks: Sequence[tuple[F32, Mapping[int, Part]]],
+    collected: Sequence[_Collected],
+    here: slice,
+    *,
+    made: bool,
 ) -> dict[int, Coupled]:
     found = {}
     for bank, parts in banks:
-        products = np.empty((len(targets), len(bank)), np.float32)
-        for columns in slices(len(bank), BANK_ROWS):
+        products = targets if made else np.empty((len(targets), len(bank)), np.float32)
+        for columns in slices(0 if made else len(bank), BANK_ROWS):
             np.matmul(targets, bank[columns].T, out=products[:, columns])
         last = list(parts)[-1]
         for number in parts:
-            found[number] = _reduced(products, collected[number], here, in_place=number == last)
+            found[number] = _reduced(products, collected[number], here, in_place=not made and number == last)
     return found
 
 

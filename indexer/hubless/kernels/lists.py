@@ -58,17 +58,12 @@ class ListEntropy:
         seen = np.flatnonzero(found)
         most = max(int(SAMPLED_ENTRIES * len(seen) / max(len(matrix.columns), 1)), 1)
         chosen = seen[sampled_rows(len(seen), most)]
-        if len(chosen) == len(seen):
-            columns = matrix.columns
-            heights = matrix.values
-        else:
-            among = np.zeros(matrix.width, np.bool_)
-            among[chosen] = True
-            taken = among[matrix.columns]
-            columns = matrix.columns[taken]
-            heights = matrix.values[taken]
+        among = np.zeros(matrix.width, np.bool_)
+        among[chosen] = True
+        taken = among[matrix.columns]
         counts = found[chosen]
-        sorted_heights = heights[np.argsort(columns, kind="stable")].astype(np.float64)
+        order = np.argsort(matrix.columns[taken], kind="stable")
+        sorted_heights = matrix.values[taken][order].astype(np.float64)
         return cls(sorted_heights, np.cumsum(counts) - counts, counts, matrix.height)
 
     def __call__(self, temperature: float) -> float:

@@ -126,15 +126,13 @@ class _LogSumExp:
         return self._shift.astype(np.float64) + self._columns.shift + np.log(self._total)
 
 
-def top_k_mean(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F64:
-    """Return the mean of the k largest similarities q·t over the bank (b, d), b ≥ k, for each target: (n,) float64."""
-    return top_k_mean_each([bank], targets, [k], advance)[0]
-
-
 def top_k_mean_each(
     banks: Sequence[VectorSource], targets: VectorSource, depths: Sequence[int], advance: Advance = no_progress
 ) -> list[F64]:
-    """Return `top_k_mean` over each bank with its k. Banks that are parts of one bank share its products."""
+    """Return the mean of the k largest similarities q·t over each bank (b, d), b ≥ k, of each target: (n,) float64.
+
+    Banks that are parts of one bank share its products.
+    """
     if is_sharded(targets):
         of_shards = over_shards(targets, partial(top_k_mean_each, banks, depths=depths), advance=advance)
         return [np.concatenate(parts) for parts in zip(*of_shards, strict=True)]

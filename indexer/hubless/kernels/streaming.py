@@ -5,6 +5,7 @@ Products are reduced in strips that stay in the cache. Memory is bounded for any
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
@@ -15,7 +16,7 @@ from hubless.kernels.banks import Part, shared
 from hubless.kernels.pools import each_in_order
 from hubless.kernels.threads import cores, one_blas_thread, slices
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import HeldVectors, VectorSource, block_rows, in_memory
 
 TARGET_ROWS = 1024
@@ -44,6 +45,14 @@ class Reduction(Protocol):
         """Return what remains of each target: (targets of the block, …)."""
 
 
+@dataclass(frozen=True)
+class Products(HeldVectors):
+    """Products (n, b) of targets with a bank, which a pass takes as they are, and what tells the targets apart (n,)."""
+
+    bank: VectorSource
+    told: F64
+
+
 NewReduction: TypeAlias = Callable[[int], Reduction]
 """Number of targets in a block → a reduction for it."""
 Blocks: TypeAlias = Callable[[], Iterator[F32]]
@@ -52,7 +61,10 @@ Blocks: TypeAlias = Callable[[], Iterator[F32]]
 def stream(
     bank: VectorSource, targets: VectorSource, *reductions: NewReduction, advance: Advance = no_progress
 ) -> list[NDArray[Any]]:
-    """Reduce targets (n, d) × bank (b, d) in one pass. Return what each reduction leaves of each target, (n, …)."""
+    """Reduce targets (n, d) × bank (b, d) in one pass. Return what each reduction leaves of each target, (n, …).
+
+    The targets may be `Products` with the bank.
+    """
     workers = min(cores(), targets.shape[0])
     bank_blocks, readings = _bank_blocks(bank)
     target_rows = min(TARGET_ROWS, max(1, PRODUCT_BYTES // (4 * BANK_ROWS * workers)))
@@ -60,7 +72,9 @@ def stream(
     done = 0
     with one_blas_thread:
         blocks = targets.blocks(_even(targets.shape[0], target_rows * readings, workers))
-        for parts in each_in_order(workers, partial(_reduce, bank_blocks, target_rows, reductions), blocks):
+        for parts in each_in_order(
+            workers, partial(_reduce, bank_blocks, target_rows, reductions, isinstance(targets, Products)), blocks
+        ):
             if not results:
                 results.extend(np.empty((targets.shape[0], *part.shape[1:]), part.dtype) for part in parts)
             for result, part in zip(results, parts, strict=True):
@@ -115,7 +129,7 @@ def _bank_blocks(bank: VectorSource) -> tuple[Blocks, int]:
 
 
 def _reduce(
-    bank_blocks: Blocks, target_rows: int, new_reductions: tuple[NewReduction, ...], targets: F32
+    bank_blocks: Blocks, target_rows: int, new_reductions: tuple[NewReduction, ...], made: bool, targets: F32
 ) -> list[NDArray[Any]]:
     reductions = [new(len(targets)) for new in new_reductions]
     blocks = list(slices(len(targets), _even(len(targets), target_rows)))
@@ -124,7 +138,10 @@ def _reduce(
     for bank_block in bank_blocks():
         for block in blocks:
             products = buffer.reshape(-1)[: (block.stop - block.start) * len(bank_block)].reshape(-1, len(bank_block))
-            np.matmul(targets[block], bank_block.T, out=products)
+            if made:
+                products = targets[block, first : first + len(bank_block)]
+            else:
+                np.matmul(targets[block], bank_block.T, out=products)
             for strip in slices(len(products), max(1, STRIP_SIZE // len(bank_block))):
                 rows = slice(block.start + strip.start, block.start + strip.stop)
                 for reduction in reductions:

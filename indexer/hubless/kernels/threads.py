@@ -54,6 +54,7 @@ def _limit_at_start() -> int | None:
     return core_limit()
 
 
+@cache
 def blas_has_avx512() -> bool:
     """Return whether NumPy's products use AVX-512. False if its BLAS is another than OpenBLAS."""
     kinds = {library.get("architecture") for library in _libraries().info() if "numpy" in library["filepath"]}

@@ -10,8 +10,9 @@ Scientific Computing 41(3), 2019 (truncation of the stabilised kernel). The cons
 
 import numpy as np
 
-from hubless.kernels.coupling import LEAST_SHARE, Entries, Fitting, Pass, coupled_sums
+from hubless.kernels.coupling import LEAST_SHARE, Pass, coupled_sums
 from hubless.kernels.sparse import Sparse
+from hubless.kernels.together import Fitting
 from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource
 
@@ -51,41 +52,25 @@ def steps_over_all(
         above = LEAST_ENTRY if most - steps > 1 else None
         found = yield Pass(bank, targets, temperature, potentials, weights, above, entries)
         if found.shares.min() < LEAST_SHARE:
-            return _exact_step(bank, targets, temperature, potentials, weights, wanted), steps + 1
-        first = wanted - np.log(found.shares)
-        if found.entries is None:
-            return potentials + first, steps + 1
-        change, made, ended = _steps(found.entries, found.shares, weights, wanted, most - steps)
-        potentials, steps = potentials + change, steps + made
-        if ended:
-            break
-    return potentials, steps
-
-
-def _exact_step(
-    bank: VectorSource, targets: VectorSource, temperature: float, potentials: F64, weights: F64, wanted: F64
-) -> F64:
-    _, over_targets = coupled_sums(bank, targets, temperature, potentials, weights)
-    a: F64 = wanted - over_targets
-    return a
-
-
-def _steps(kept: Entries, shares: F64, weights: F64, wanted: F64, most: int) -> tuple[F64, int, bool]:
-    """Take the first step, and more on the entries that were kept as long as these hold nearly all.
-
-    Returns the change of a (b,), the number of steps, and True if no more are wanted.
-    """
-    entries = Sparse(np.concatenate([[0], np.cumsum(kept.counts)]), kept.columns, kept.values, len(shares))
-    rest_of_targets = np.maximum(1 - entries.times(np.ones(len(shares))), 0)
-    rest_of_bank = np.maximum(shares - entries.turned_times(weights), 0)
-    most_rest = (rest_of_bank / shares).mean() + MORE_REST
-    of_bank = wanted - np.log(shares)
-    steps = 1
-    while steps < most:
-        of_targets = -np.log(entries.times(np.exp(of_bank)) + rest_of_targets)
-        sums = entries.turned_times(weights * np.exp(of_targets)) + rest_of_bank
-        if (rest_of_bank / sums).mean() > most_rest:
-            return of_bank, steps, False
-        of_bank = wanted - np.log(sums)
+            _, exact = coupled_sums(bank, targets, temperature, potentials, weights)
+            return wanted - exact, steps + 1
+        change = wanted - np.log(found.shares)
         steps += 1
-    return of_bank, steps, True
+        if (kept := found.entries) is None:
+            return potentials + change, steps
+        # more steps on the entries that were kept, as long as these hold nearly all
+        sparse = Sparse(np.concatenate([[0], np.cumsum(kept.counts)]), kept.columns, kept.values, len(change))
+        rest_of_targets = np.maximum(1 - sparse.times(np.ones(len(change))), 0)
+        rest_of_bank = np.maximum(found.shares - sparse.turned_times(weights), 0)
+        most_rest = (rest_of_bank / found.shares).mean() + MORE_REST
+        while steps < most:
+            of_targets = -np.log(sparse.times(np.exp(change)) + rest_of_targets)
+            sums = sparse.turned_times(weights * np.exp(of_targets)) + rest_of_bank
+            if (rest_of_bank / sums).mean() > most_rest:
+                break
+            change = wanted - np.log(sums)
+            steps += 1
+        else:
+            return potentials + change, steps
+        potentials = potentials + change
+    return potentials, steps

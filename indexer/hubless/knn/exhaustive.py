@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
 from threading import Lock
 from typing import TypeVar
 
@@ -156,18 +155,14 @@ def _one_by_one(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
 
 def _by_products(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
     best = faiss.ResultHeap(len(queries), k, keep_max=True)
-    products = _small_products if len(queries) <= _most_in_small() else _large_products
+    most = MOST_WITH_AVX512 if blas_has_avx512() else MOST_IN_SMALL
+    products = _small_products if len(queries) <= most else _large_products
     # overflow is no failure here: an infinite score is never among the best, as in Faiss, and its place stays empty
     with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
         for start, scores in products(vectors, queries):
             best.heaps.addn(scores.shape[1], faiss.swig_ptr(scores), start)
     best.finalize()
     return best.D, best.I
-
-
-@cache
-def _most_in_small() -> int:
-    return MOST_WITH_AVX512 if blas_has_avx512() else MOST_IN_SMALL
 
 
 def _small_products(vectors: F32, queries: F32) -> Iterator[tuple[int, F32]]:

@@ -129,7 +129,8 @@ def known_rows(
     column = labels if isinstance(labels, Column) else open_labels(labels, parameter)
     column = column.joined(queries.noun, queries.given if isinstance(queries.given, pa.Array) else None)
     if is_mask(column.values, queries.count, targets.count):
-        return _of_mask(column.values)
+        each = np.repeat(np.arange(targets.count), column.values.shape[1])
+        return [each[row : row + 1] if there else None for row, there in enumerate(column.values.ravel().tolist())]
     found: list[I64 | None] = [None] * queries.count
     wrong: dict[str, InputError] = {}
     for place, query, label in _entries(column, queries, entry, wrong):
@@ -159,12 +160,6 @@ def is_mask(values: Any, queries: int, targets: int) -> bool:
         return False
     numbers = kind in "iuf" and (columns > 1 or rows > _FEW) and bool(np.isin(values, (0, 1)).all())
     return kind == "b" or numbers
-
-
-def _of_mask(mask: NDArray[Any]) -> list[I64 | None]:
-    targets, captions = mask.shape
-    each = np.repeat(np.arange(targets), captions)
-    return [each[row : row + 1] if there else None for row, there in enumerate(mask.ravel().tolist())]
 
 
 def _entries(

@@ -53,7 +53,6 @@ def fit_lists(matrix: Sparse, copies: I64, clients: I64 | None = None) -> Fitted
     spread = entropy.spread()
     temperature = 1.0
     perplexity = float(count)
-    once = 0.0
     counted = float(count)
     crowded = 0.0
     uneven = 1.0
@@ -61,26 +60,27 @@ def fit_lists(matrix: Sparse, copies: I64, clients: I64 | None = None) -> Fitted
     offsets = np.zeros(matrix.width)
     if spread > 0 and count > 1:
         coldest = float(matrix.values.max()) / MOST_EXPONENT
-        found = temperature_by(entropy, spread, count, default_perplexity(count))
-        temperature, perplexity = max(found.value, coldest), found.perplexity or perplexity
-        _, offsets = list_potentials(lifting, temperature, PUBLISHED_ITERATIONS)
+
+        def fitted(wanted: float, weights: F64 | None) -> tuple[float, float, F64]:
+            found = temperature_by(entropy, spread, count, wanted)
+            warm = max(found.value, coldest)
+            _, lifted = list_potentials(lifting, warm, PUBLISHED_ITERATIONS, weights)
+            return warm, found.perplexity or perplexity, lifted
+
+        temperature, perplexity, offsets = fitted(default_perplexity(count), None)
         if count >= FEWEST_ALIKE:
             sharp = SHARPER * temperature
             chosen = sampled_rows(count, MOST_COMPARED)
             sample = matrix.taken(chosen)
             crowded = crowding_of_lists(sample, offsets)
-            all_of_it = np.arange(len(chosen))
-            uneven = unevenness(weights_of_lists(sample, sample, all_of_it, offsets, sharp, count))
+            uneven = unevenness(weights_of_lists(sample, sample, np.arange(len(chosen)), offsets, sharp, count))
             logged = float(rise(uneven, EVEN, UNEVEN))
-            once = max(float(rise(crowded, FAIR, CROWDED)), logged)
-            if once:
+            if once := max(float(rise(crowded, FAIR, CROWDED)), logged):
                 apart = weights_of_lists(matrix, sample, chosen, offsets, sharp, count)
                 weights, alike = apart**once, apart**-logged
                 counted = float(weights.sum())
                 wanted = min(default_perplexity(counted) * count / counted, count / 2)
-                found = temperature_by(entropy, spread, count, wanted)
-                temperature, perplexity = max(found.value, coldest), found.perplexity or perplexity
-                _, offsets = list_potentials(lifting, temperature, PUBLISHED_ITERATIONS, weights)
+                temperature, perplexity, offsets = fitted(wanted, weights)
     hubs = first_overdispersion(matrix)
     there = float(rise(hubs, NO_HUBS, HUBS))
     shrinkage = there * counted / (counted + SHRINKAGE_QUERIES)
@@ -122,7 +122,7 @@ def with_heads(matrix: Sparse, asked: F64, offsets: F64) -> tuple[F64, int]:
     firsts = matrix.columns[matrix.starts[:-1][often]]
     for _ in often:
         for row in often.tolist():
-            entries = slice(int(matrix.starts[row]), int(matrix.starts[row + 1]))
+            entries = slice(*matrix.starts[row : row + 2].tolist())
             columns = matrix.columns[entries]
             heights = matrix.values[entries].astype(np.float64)
             if len(columns) > 1:

@@ -59,7 +59,7 @@ class ScoreLists:
 
     def ordered(self, row: int, offsets: F64) -> I64:
         """Return the items of a list, best first by its scores without the offsets (n,) of the items."""
-        hits = slice(int(self.starts[row]), int(self.starts[row + 1]))
+        hits = slice(*self.starts[row : row + 2].tolist())
         columns = self.columns[hits].astype(np.int64)
         order: I64 = columns[np.argsort(offsets[columns] - self.scores[hits], kind="stable")]
         return order
@@ -106,7 +106,7 @@ class ScoreLists:
         """Return the best 11 scores s − h of each list, by offsets (n,), of a sample of the lists."""
         best = []
         for row in sampled_rows(self.count, _ASKED).tolist():
-            hits = slice(int(self.starts[row]), int(self.starts[row + 1]))
+            hits = slice(*self.starts[row : row + 2].tolist())
             best.append(np.sort(self.scores[hits] - offsets[self.columns[hits]])[::-1][:DEPTH].tolist())
         return best
 

@@ -19,11 +19,11 @@ from hubless.kernels.forks import cached_property
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary
+from hubless.search.older_cuts import cut_state
 from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.role_columns import columns_of
 from hubless.search.segments.targets import Targets
-from hubless.store.before import cut_state
 from hubless.store.bundle import FITS, ConfidenceRecord, Manifest, Roles, read_arrays, reading, verify
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free

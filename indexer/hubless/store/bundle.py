@@ -24,7 +24,6 @@ from hubless.corrections.target_columns import TargetColumn, TargetColumns
 from hubless.errors import BundleDamaged, BundleError, StorageError, UnsupportedBundle, one_line, storage_errors
 from hubless.knn.flat import FLAT_KIND
 from hubless.measures.bank_record import BankRecord
-from hubless.store.before import manifest_fields
 from hubless.store.copies import open_plain
 from hubless.store.durable import sync
 from hubless.store.names import FITS as FITS, SEGMENTS as SEGMENTS, CollectionName, FileName, FilePath
@@ -571,11 +570,19 @@ def read_manifest(folder: Path) -> Manifest:
     if not _is_sealed(text):
         raise BundleDamaged(path, "was changed after it was written (its own hash differs)")
     try:
-        return Manifest.model_validate(manifest_fields(content))
+        return Manifest.model_validate(_of_today(content))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         raise BundleDamaged(path, f"field {field}: {first['msg']}") from error
+
+
+def _of_today(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a manifest that was read. Format 5 had another model of confidence, which is left out."""
+    if content["format_version"] > 5:
+        return content
+    files = {name: each for name, each in content["files"].items() if not name.endswith("/confidence.npz")}
+    return {**content, "files": files, "confidence": None}
 
 
 def verify(folder: Path, manifest: Manifest, *, hashes: bool = True, known: Container[str] = ()) -> None:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hubless.errors import DuplicateIds, InputError, PointNotFound
+from hubless.vectors.arrays import is_text
 from hubless.vectors.object_rows import brief, unmasked
 from hubless.vectors.plain_arrow import plain_file, write_arrow
 
@@ -54,10 +55,9 @@ def id_array(values: Any, name: str) -> pa.Array:
 
 def _kind(given: pa.DataType) -> pa.DataType | None:
     """Return the type that ids of a type are stored with; None for those that are looked at one by one."""
-    types = pa.types
-    if types.is_integer(given):
+    if pa.types.is_integer(given):
         return pa.int64()
-    return pa.large_string() if types.is_string(given) or types.is_large_string(given) else None
+    return pa.large_string() if is_text(given) else None
 
 
 def _read_one_by_one(values: Any, name: str) -> pa.Array:
@@ -168,9 +168,7 @@ def write_ids(ids: pa.Array, path: Path) -> None:
 
 
 def _numbers(array: pa.Array) -> NDArray[np.int64]:
-    numbers: Any = np.from_dlpack(array)  # to_numpy imports pandas if it is installed
-    found: NDArray[np.int64] = numbers
-    return found
+    return np.asarray(np.from_dlpack(array))  # to_numpy imports pandas if it is installed
 
 
 def repeated(ids: pa.Array) -> str | None:
@@ -231,8 +229,7 @@ class IdTable:
 
     def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
         if self._numbers is not None:
-            numbers: list[str | int] = self._numbers[rows].tolist()
-            return numbers
+            return [*self._numbers[rows].tolist()]
         return [self.array[row].as_py() for row in rows.tolist()]
 
     def rows(self, wanted: Sequence[Any]) -> NDArray[np.int64]:
@@ -251,10 +248,9 @@ class IdTable:
         return row
 
     @property
-    def largest(self) -> str | int | None:
+    def largest(self) -> Any:
         """The largest; None without any."""
-        largest: str | int | None = self._id(self._order[-1]) if len(self._order) else None
-        return largest
+        return self._id(self._order[-1]) if len(self._order) else None
 
     def _row(self, wanted: Any) -> int:
         if isinstance(wanted, str if self._numbers is None else int | np.integer) and not isinstance(wanted, bool):

@@ -25,7 +25,6 @@ def test_demo_measures_builds_asks_and_serves_the_curl_line_that_it_prints_until
     arguments = demo("--package", PACKAGE, "--catalog", catalog, "--port", free_port())
     owner = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        shown = ""
         for line in owner.stderr:
             if line.startswith("curl "):
                 break

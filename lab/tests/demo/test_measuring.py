@@ -4,7 +4,7 @@ import numpy as np
 from support.made_pairs import make_pairs
 
 from hubless_demo.measuring import CORRECTED, rank, rank_by_all, split_pairs
-from hubless_demo.training import Encoders
+from hubless_demo.word_vectors import Encoders
 
 
 def test_rank_measures_a_gallery_whose_answers_are_known():
@@ -27,8 +27,8 @@ class Planted:
         self.items = np.random.default_rng(0).normal(size=(900, 64)).astype(np.float32)
         self.lean = lean
 
-    def encode(self, texts):
-        numbers = [int(text) for text in texts]
+    def encode(self, given):
+        numbers = [int(getattr(each, "code", each)) for each in given]
         vectors = self.items[numbers].copy()
         vectors[:, 0] = [self.lean(number) for number in numbers]
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.kernels.reductions import top_k, top_k_mean
+from hubless.kernels.reductions import top_k, top_k_mean_each
 from hubless.measures.by_content import by_content
 from hubless.measures.evenness import SAME_ANSWERS, alike_answers
 from hubless.store.clients import first_of_each, held_out, most_of_each
@@ -65,15 +65,14 @@ def thin(
 
     Source: Tukey, "Exploratory Data Analysis", 1977, section 2D.
     """
-    k = min(_FOUND, targets.shape[0])
     best, _ = top_k(queries, targets, 1)
     low, high = np.quantile(best[:, 0], (0.25, 0.75))
     fence = _FAR_OUT * (high - low)
     order = by_content(HeldVectors(queries, "queries"), *[clients] if clients else ()).rows
     inside = order[((best >= low - fence) & (best <= high + fence))[order, 0]]
     kept = queries[inside]
-    mean = top_k_mean(HeldVectors(kept, "queries"), targets, min(_CSLS, len(kept)))
-    _, found = top_k(kept, targets, k, (mean / 2).astype(np.float32))
+    (mean,) = top_k_mean_each([HeldVectors(kept, "queries")], targets, [min(_CSLS, len(kept))])
+    _, found = top_k(kept, targets, _FOUND, (mean / 2).astype(np.float32))
     stands = inside[alike_answers(found, same)]
     like = np.full(len(queries), -1)
     like[inside] = stands

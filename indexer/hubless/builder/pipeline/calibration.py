@@ -13,9 +13,9 @@ from hubless.measures.labelled_pairs import MOST_PAIRS, LabelledPairs, calibrati
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.progress import Steps
 from hubless.search.collection import Collection
+from hubless.search.older_cuts import lasting_cut
 from hubless.search.parts import Parts
 from hubless.search.ranker import Question, Ranker
-from hubless.store.before import lasting_cut
 from hubless.store.bundle import DecidedStrength
 from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.files import Vectors, as_items

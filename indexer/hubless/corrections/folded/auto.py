@@ -10,13 +10,13 @@ from hubless.corrections.folded.crowding import crowding
 from hubless.corrections.folded.heads import LEAST_COPIES, asked_at_hubs, find_heads
 from hubless.corrections.folded.rising import rise
 from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
-from hubless.corrections.folded.softmax import FittedSoftmax
-from hubless.corrections.folded.topic import NO_TOPIC, find_topic
+from hubless.corrections.folded.softmax import FittedSoftmax, fitted_in_step
+from hubless.corrections.folded.topic import NO_TOPIC, BankTopic, find_topic
 from hubless.corrections.target_columns import TargetColumn
 from hubless.corrections.temperature import default_perplexity
-from hubless.kernels.coupling import Fitting, in_step
 from hubless.kernels.reductions import largest_in_rows
 from hubless.kernels.similarities import products
+from hubless.kernels.together import Fitting
 from hubless.measures.occurrence import k_occurrence, unexplained_variation
 from hubless.measures.repeats import copies_of, each_once
 from hubless.vectors.arrays import F32, F64
@@ -63,7 +63,7 @@ class Auto(SeesVectors):
         target_prior: TargetColumn | None = None,
     ) -> FittedSoftmax:
         """Fit it. What a prior adds is shrunk like the rest: few queries measure all of an offset badly."""
-        return in_step([self.fitting(query_bank, targets, target_bank, target_prior)])[0]
+        return fitted_in_step([self.fitting(query_bank, targets, target_bank, target_prior)])[0]
 
     def fitting(
         self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetColumn | None
@@ -81,12 +81,15 @@ class Auto(SeesVectors):
         few = sample(bank, MOST_COMPARED)
         some = sample(columns, _SAMPLE)
         seen = sample(source, _SAMPLE)
-        prior = None
-        if target_prior is not None:
-            prior = target_prior.values[sampled_rows(source.shape[0], _SAMPLE)]
         near = products(few, some)
         of_seen = _offsets(fitted, seen)
-        topic = find_topic(bank, seen, _with_prior(fitted, of_seen, prior)) if self.sees_vectors else NO_TOPIC
+
+        def topic_by(fitted: FittedSoftmax, offsets: F64) -> BankTopic:
+            if target_prior is not None:
+                offsets = offsets + fitted.of_number(target_prior.values[sampled_rows(source.shape[0], _SAMPLE)])
+            return find_topic(bank, seen, offsets)
+
+        topic = topic_by(fitted, of_seen) if self.sees_vectors else NO_TOPIC
         queries = distinct = float(bank.shape[0])
         crowded = 0.0
         uneven = 1.0
@@ -110,7 +113,7 @@ class Auto(SeesVectors):
                 counted_once = min(default_perplexity(distinct) * queries / distinct, queries / 2)
                 method = replace(method, perplexity=counted_once)
                 fitted = yield from method.fitting(bank, targets, target_bank, target_prior, weights)
-                topic = find_topic(bank, seen, _with_prior(fitted, _offsets(fitted, seen), prior))
+                topic = topic_by(fitted, _offsets(fitted, seen))
         hubs = overdispersion(near)
         there = float(rise(hubs, NO_HUBS, HUBS))
         told = {
@@ -150,10 +153,6 @@ class Auto(SeesVectors):
 
 def _offsets(fitted: FittedSoftmax, some: VectorSource) -> F64:
     return fitted.offsets(some).astype(np.float64) - fitted.level
-
-
-def _with_prior(fitted: FittedSoftmax, offsets: F64, prior: F64 | None) -> F64:
-    return offsets if prior is None else offsets + fitted.of_number(prior)
 
 
 def overdispersion(near: F32) -> float:

@@ -102,7 +102,7 @@ class Nnn(SeesVectors):
     Parameters
     ----------
     bank_index : how the k nearest are found: "flat" is exact. "cells" compares targets with all bank queries that are
-        near their cell and few of the others, which leaves about 0.95 of the ten best targets as they are. The details
+        near their cell and few of the others, which leaves about nine of the ten best targets as they are. The details
         say the `offset_error`, in steps between scores of neighbouring ranks. "auto" takes cells where they are faster;
         "ivf", "hnsw" and "fastscan" are former names of cells
     """

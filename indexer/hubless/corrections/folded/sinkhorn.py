@@ -6,14 +6,14 @@ from typing import Literal
 
 import numpy as np
 
-from hubless.corrections.base import Details, Rows, check_banks, check_target_bank
-from hubless.corrections.folded.softmax import FittedSoftmax
+from hubless.corrections.base import Rows, check_banks, check_target_bank
+from hubless.corrections.folded.softmax import FittedSoftmax, fitted_in_step
 from hubless.corrections.target_columns import TargetColumn
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
-from hubless.kernels.coupling import Fitting, in_step
 from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.similarities import rows_kept, similarities
+from hubless.kernels.together import Fitting
 from hubless.kernels.truncated import steps_over_all
 from hubless.vectors.arrays import F64, check_at_least
 from hubless.vectors.sources import ArrayVectors, StackedVectors, VectorSource, sample, sampled_rows
@@ -29,37 +29,6 @@ than the steps over a sample and then over all: 1.0 of it at 5 million, 1.1 to 1
 FEW_QUERIES = 400
 """A smaller bank counts as this many queries, since an exact fit holds all targets in memory: at most 12,500."""
 ALL = "all"
-
-
-def bank_potentials(
-    bank: VectorSource,
-    targets: VectorSource,
-    temperature: float,
-    iterations: int,
-    bank_sample: VectorSource | None = None,
-    weights: F64 | None = None,
-    query_weights: F64 | None = None,
-) -> F64:
-    """Log-potentials a (b,) of Sinkhorn between bank and targets, in the log domain.
-
-    From c = 0, `iterations` times: a_i = log r_i − LSE_j(S_ij/τ + c_j), then c_j = log p_j − LSE_i(S_ij/τ + a_i). The
-    last half step, c, is left to whoever wants it for some targets: h = −τ·c. So the last a needs c of the targets
-    only: with a sample of the bank, c comes from that, and a of all the bank from c.
-
-    `weights`: (n,) n·p, how often each target should be found, relative to the mean; None for p = 1/n. `query_weights`:
-    (b,) b·r, how much each bank query counts, relative to the mean; None for r = 1/b.
-    """
-    some = bank if bank_sample is None else bank_sample
-    plan = similarities(some, targets, temperature)
-    c = np.zeros(targets.shape[0])
-    wanted: F64 | float = 0.0 if weights is None else np.log(weights)
-    of_some = None if query_weights is None else query_weights[sampled_rows(len(query_weights), some.shape[0])]
-    for _ in range(iterations - 1):
-        _, over_bank = plan.step(c, of_some)  # of a with +log b, which does not change it
-        c = np.log(some.shape[0] / len(c)) + wanted - over_bank
-    last = plan.step(c)[0] if some is bank else log_sum_exp(targets, bank, temperature, c)
-    a: F64 = -np.log(bank.shape[0]) - last
-    return a if query_weights is None else a + np.log(query_weights)
 
 
 @dataclass(frozen=True)
@@ -100,14 +69,17 @@ class SinkhornNormalisation:
         target_bank: Rows | None = None,
         target_prior: TargetColumn | None = None,
     ) -> FittedSoftmax:
-        return in_step([self.fitting(query_bank, targets, target_bank, target_prior)])[0]
+        return fitted_in_step([self.fitting(query_bank, targets, target_bank, target_prior)])[0]
 
     def sides(
         self, query_bank: Rows, targets: Rows, target_bank: Rows | None
     ) -> tuple[VectorSource, VectorSource, VectorSource]:
         """Return the query bank, the targets, and what Sinkhorn finds evenly: these, or more."""
-        bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
-        return bank, all_targets, all_targets
+        bank, all_targets, extra = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
+        return bank, all_targets, self._columns(all_targets, extra)
+
+    def _columns(self, targets: VectorSource, target_bank: VectorSource | None) -> VectorSource:
+        return targets
 
     def fitting(
         self,
@@ -117,60 +89,50 @@ class SinkhornNormalisation:
         target_prior: TargetColumn | None,
         query_weights: F64 | None = None,
     ) -> Fitting[FittedSoftmax]:
-        """Return the fit. `query_weights`: how much each bank query counts (b,), relative to others; None for alike."""
+        """Return the fit. `query_weights`: how much each bank query counts (b,), relative to others; None for alike.
+
+        From c = 0 its steps are a_i = log r_i − LSE_j(S_ij/τ + c_j), then c_j = log p_j − LSE_i(S_ij/τ + a_i). The last
+        half step, c, is left to whoever wants it for some targets: h = −τ·c. With a `fit_sample` half of the iterations
+        are over a sample of the targets, and the rest over all of them; with a sample of the bank, c comes from that,
+        and the last a of all the bank from c.
+        """
         bank, all_targets, columns = self.sides(query_bank, targets, target_bank)
         temperature = resolve_temperature(self.temperature, self.perplexity, bank, all_targets)
-        weights = None
+        weights = np.ones(columns.shape[0])
         if target_prior is not None:  # a target bank has none, so its rows count as the mean target
-            relative = target_prior.values / target_prior.values.mean()
-            weights = np.concatenate([relative, np.ones(columns.shape[0] - len(relative))])
-        if query_weights is not None:
-            query_weights = query_weights / query_weights.mean()
-        a, fitted = yield from self._potentials(bank, columns, temperature.value, weights, query_weights)
-        extra = {"perplexity": temperature.perplexity, **fitted}
-        median = None if target_prior is None else target_prior.median
-        return FittedSoftmax(bank, a, temperature.value, prior_median=median, extra=extra)
-
-    def _potentials(
-        self,
-        bank: VectorSource,
-        columns: VectorSource,
-        temperature: float,
-        weights: F64 | None,
-        query_weights: F64 | None,
-    ) -> Fitting[tuple[F64, Details]]:
-        """Return the log-potentials a (b,) of the bank, and how they came about.
-
-        With a `fit_sample` half of the iterations are over a sample of the targets, and the rest over all of them.
-        """
+            weights[: all_targets.shape[0]] = target_prior.values / target_prior.values.mean()
+        counted = np.ones(bank.shape[0]) if query_weights is None else query_weights / query_weights.mean()
         count = columns.shape[0]
-        bank_sample = bank
-        rows = np.arange(count)
+        bank_sample, rows = bank, np.arange(count)
         if not isinstance(self.fit_sample, str) and self.iterations > 1:
-            rows = sampled_rows(count, self._size(bank.shape[0], count, self.fit_sample))
+            quick = count * max(bank.shape[0], FEW_QUERIES) <= QUICK_EXACT * min(self.fit_sample, _FIT_SAMPLE)
+            if count > self.fit_sample and not quick:
+                rows = sampled_rows(count, min(self.fit_sample, math.ceil(MOST_OF_TARGETS * count)))
             bank_sample = sample(bank, rows_kept(len(rows)))
         some = columns if len(rows) == count else ArrayVectors(columns.take(rows), f"sample of {columns.name}")
-        on_some = int(self.iterations) if some is columns else int(self.iterations) // 2
-        of_some = None if weights is None else weights[rows]
-        a = bank_potentials(bank, some, temperature, on_some, bank_sample, of_some, query_weights)
-        steps = on_some
+        steps = int(self.iterations) // (1 if some is columns else 2)
+        plan = similarities(bank_sample, some, temperature.value)
+        c = np.zeros(len(rows))
+        of_sample = counted[sampled_rows(len(counted), bank_sample.shape[0])]
+        for _ in range(steps - 1):
+            _, over_bank = plan.step(c, of_sample)  # of a with +log b, which does not change it
+            c = np.log(bank_sample.shape[0] / len(c) * weights[rows]) - over_bank
+        last = plan.step(c)[0] if bank_sample is bank else log_sum_exp(some, bank, temperature.value, c)
+        a: F64 = np.log(counted / bank.shape[0]) - last
         if some is not columns:
-            of_all = np.ones(count) if weights is None else weights
-            most = int(self.iterations) - on_some
-            of_bank = np.ones(bank.shape[0]) if query_weights is None else query_weights
-            a, more = yield from steps_over_all(bank, columns, temperature, a, of_all, of_bank, most)
+            a, more = yield from steps_over_all(
+                bank, columns, temperature.value, a, weights, counted, int(self.iterations) - steps
+            )
             steps += more
-        return a, {
+        extra = {
+            "perplexity": temperature.perplexity,
             "iterations": steps,
             "fitted_on": some.shape[0],
             "fitted_on_queries": bank_sample.shape[0],
             "last_step_on": count,
         }
-
-    @staticmethod
-    def _size(queries: int, count: int, most: int) -> int:
-        quick = count * max(queries, FEW_QUERIES) <= QUICK_EXACT * min(most, _FIT_SAMPLE)
-        return count if count <= most or quick else min(most, math.ceil(MOST_OF_TARGETS * count))
+        median = None if target_prior is None else target_prior.median
+        return FittedSoftmax(bank, a, temperature.value, prior_median=median, extra=extra)
 
 
 @dataclass(frozen=True)
@@ -182,9 +144,5 @@ class DualBankSinkhorn(SinkhornNormalisation):
     Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025, algorithm A2.
     """
 
-    def sides(
-        self, query_bank: Rows, targets: Rows, target_bank: Rows | None
-    ) -> tuple[VectorSource, VectorSource, VectorSource]:
-        bank, all_targets, extra = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
-        columns = StackedVectors([all_targets, check_target_bank(extra, "dbsn", "sn")], "targets and target bank")
-        return bank, all_targets, columns
+    def _columns(self, targets: VectorSource, target_bank: VectorSource | None) -> VectorSource:
+        return StackedVectors([targets, check_target_bank(target_bank, "dbsn", "sn")], "targets and target bank")

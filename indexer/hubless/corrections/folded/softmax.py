@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from hubless.corrections.temperature import check_temperature, resolve_temperatu
 from hubless.errors import InputError
 from hubless.kernels.forks import cached_property
 from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with
+from hubless.kernels.together import Fitting, fingerprints, in_step
 from hubless.measures.repeats import copies_of, with_copies
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
@@ -25,13 +26,27 @@ MULTIPLICITIES, CLIENTS = "copies", "clients"
 """How often each query of a log was asked, and by whom, in the state of a fit."""
 
 
+class KnownSums(NamedTuple):
+    """LSE_i(q_i·t/τ + a_i) of targets, (n,), and what tells these apart, (n,), ascending."""
+
+    told: F64
+    sums: F64
+
+    def found(self, targets: VectorSource) -> F64 | None:
+        """Return the sums of some of the targets (m, d), in any order, (m,); None if others are among them."""
+        told = fingerprints(targets)
+        places = np.searchsorted(self.told[:-1], told)
+        return self.sums[places] if (self.told[places] == told).all() else None
+
+
 @dataclass(frozen=True, repr=False)
 class FittedSoftmax(Fitted):
     """h(t) = shrinkage · (τ · LSE_i(q_i·t/τ + a_i) − v·t), over the bank queries q_i.
 
     `is` has no potentials a. Sinkhorn methods need nothing else, as its last half step uses only a. `auto` shrinks,
     takes out a topic v, and lets `heads` keep their first answers. With a target prior this is the offset of a target
-    that has the median of it; `of_number` gives what others have more. `extra` are further details.
+    that has the median of it; `of_number` gives what others have more. `extra` are further details. `known` are the
+    sums over the bank, of the targets of the fit.
     """
 
     bank: VectorSource
@@ -42,6 +57,7 @@ class FittedSoftmax(Fitted):
     prior_median: float | None = None
     extra: Details = field(default_factory=dict)
     heads: Heads | None = None
+    known: KnownSums | None = field(default=None, init=False)
 
     @property
     def details(self) -> Details:
@@ -64,10 +80,13 @@ class FittedSoftmax(Fitted):
     def offsets_each(fits: Sequence["FittedSoftmax"], targets: Rows, advance: Advance = no_progress) -> list[F32]:
         source = targets_beside(fits[0].bank, targets)
         softmaxes = [each._softmax for each in fits]
-        if clients_of(fits[0].bank) is None:
-            sums = log_sum_exp_each(softmaxes, source, advance)
-        else:  # all are of one bank, or of parts of it
+        sums = [found for each in fits if each.known and (found := each.known.found(source)) is not None]
+        if clients_of(fits[0].bank) is not None:  # all are of one bank, or of parts of it
             sums = [supported_sums(each, source) for each in softmaxes]
+        elif len(sums) < len(fits):
+            sums = log_sum_exp_each(softmaxes, source, advance)
+        else:
+            advance(source.shape[0])
         return [each._offsets(source, of_bank) for each, of_bank in zip(fits, sums, strict=True)]
 
     def _offsets(self, source: VectorSource, sums: F64) -> F32:
@@ -122,6 +141,16 @@ class FittedSoftmax(Fitted):
             {key: value for key, value in details.items() if key not in fixed},
             Heads(*(state[name] for name in _HEADS)) if _HEADS[0] in state else None,
         )
+
+
+def fitted_in_step(fits: Sequence[Fitting[FittedSoftmax]]) -> list[FittedSoftmax]:
+    """Return what `in_step` does, with the sums that cost no more products."""
+    done, kept = in_step(fits)
+    if kept is not None:
+        order = np.argsort(kept.told)
+        for each, sums in zip(done, log_sum_exp_each([each._softmax for each in done], kept), strict=True):
+            vars(each)["known"] = KnownSums(kept.told[order], sums[order])
+    return done
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ _MOST_KNOWN = 8
 _KNOWN = {"temperature", "second", "depth", "slope", "intercept", "pairs", "sure", "distance", "cuts"}
 _UNITS = ("temperature", "of_z", "of_similarity")
 _PLACES = ("constant", "second", "near")
+_NUMBERS = (*_UNITS, *_PLACES)
 _LEANS = (0.0, 0.5, 1.0)
 _NO_CUTS: tuple[float | None, ...] = (None,) * len(ACCURACIES)
 _log = logging.getLogger("hubless.confidence")
@@ -170,9 +171,14 @@ class Cut:
             numbers = [level.temperature, level.second, *curve, *filter(None, cuts)]
             if not np.isfinite(numbers).all() or level.temperature <= 0 or not 1 < level.depth <= DEPTH:
                 raise ValueError("has numbers that no cut has")
-            pairs = int(given["pairs"])
-            sure = float(given["sure"])
-            return cls((level, level), curve, pairs=pairs, sure=sure, cuts=cuts, distance=bool(given["distance"]))
+            return cls(
+                (level, level),
+                curve,
+                pairs=int(given["pairs"]),
+                sure=float(given["sure"]),
+                cuts=cuts,
+                distance=bool(given["distance"]),
+            )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError("cut", "the JSON of a hubless.Cut of this version", str(error)) from error
 
@@ -244,7 +250,7 @@ class Cut:
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the model as arrays, from which `from_state` makes it again."""
         return {
-            **{name: np.array([getattr(level, name) for level in self.levels]) for name in (*_UNITS, *_PLACES)},
+            **{name: np.array([getattr(level, name) for level in self.levels]) for name in _NUMBERS},
             "weights": np.stack([level.weights for level in self.levels]),
             "curves": np.array([self.curve, self.presence]),
             "labels": np.array([self.pairs, self.strength, self.sure, self.lean]),
@@ -254,13 +260,12 @@ class Cut:
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], dim: int) -> Self:
         """Return the model of `state` for d dimensions. Raises `ValueError` for arrays of other shapes."""
-        numbers = (*_UNITS, *_PLACES)
-        shapes = tuple(state[name].shape for name in (*numbers, "curves", "weights", "labels", "cuts"))
+        shapes = tuple(state[name].shape for name in (*_NUMBERS, "curves", "weights", "labels", "cuts"))
         known = all((state[name] > 0).all() for name in _UNITS)
-        if shapes != (*[(2,)] * len(numbers), (2, 2), (2, dim), (4,), (len(ACCURACIES),)) or not known:
+        if shapes != (*[(2,)] * len(_NUMBERS), (2, 2), (2, dim), (4,), (len(ACCURACIES),)) or not known:
             raise ValueError(f"a model of confidence of other shapes, {shapes}, or without units")
         raw, full = (
-            Level(weights=state["weights"][place], **{name: state[name][place].item() for name in numbers})
+            Level(weights=state["weights"][place], **{name: state[name][place].item() for name in _NUMBERS})
             for place in (0, 1)
         )
         curve, presence = (Logistic(*line) for line in state["curves"].tolist())

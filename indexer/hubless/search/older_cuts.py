@@ -1,10 +1,4 @@
-"""What files of older formats say, as those of today say it. No other place knows what was written before.
-
-| format | before the next one |
-| --- | --- |
-| 5 | another model of confidence, which is left out |
-| 6 | presence of z alone; promises from 0.8 on |
-"""
+"""Models of confidence of format 6, as those of today: there presence was of z alone, and promises began at 0.8."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,14 +12,6 @@ from hubless.measures.confidence.guarantee import ACCURACIES
 
 _FAR = 1e30
 """The unit of similarities that count for nothing."""
-
-
-def manifest_fields(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a manifest that was read."""
-    if content["format_version"] > 5:
-        return content
-    files = {name: each for name, each in content["files"].items() if not name.endswith("/confidence.npz")}
-    return {**content, "files": files, "confidence": None}
 
 
 def cut_state(state: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
