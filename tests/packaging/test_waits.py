@@ -5,15 +5,11 @@ import ast
 from support.size import ROOT, tracked
 
 
-def is_busy(node):
-    return isinstance(node, ast.While) and all(isinstance(line, ast.Pass) for line in node.body)
-
-
 def test_no_test_waits_in_a_busy_loop():
     busy = [
         f"{path}:{node.lineno}: sleep, or take support.until"
         for path in tracked("tests/*.py", "*/tests/*.py")
         for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8")))
-        if is_busy(node)
+        if isinstance(node, ast.While) and all(isinstance(line, ast.Pass) for line in node.body)
     ]
     assert busy == []

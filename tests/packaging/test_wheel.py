@@ -118,12 +118,16 @@ LACKING = {
 }
 
 
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize("missing", LACKING)
 def test_first_use_says_in_one_line_which_extra_brings_what_is_missing(missing):
     used, lacking, extra = LACKING[missing]
     calls = "import hubless; " + used if "." in used else "from hubless.__main__ import main; main()"
     code = f"import sys; sys.modules[{missing!r}] = None; sys.argv[1:] = ['serve']; {calls}"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    ended = run(code)
     told = f"{used} {lacking}, which is not installed: `{how_to_install(extra)}` brings it\n"
     start = "hubless.errors.HublessError: " if "." in used else "error: "
     assert (ended.returncode, ended.stdout) == (1, "")
@@ -139,14 +143,14 @@ def test_names_whose_ring_is_missing_are_not_offered(missing, left_out):
     """Completion, `help` and `import *` ask for the value of each name that is offered."""
     code = f"import sys; sys.modules |= dict.fromkeys({missing}); from hubless import *; import hubless"
     shown = "print(*{*dir(hubless)} & {*hubless._PLACES} & {*hubless.__all__})"
-    ended = subprocess.run([sys.executable, "-c", f"{code}; {shown}"], capture_output=True, text=True, check=True)
+    ended = run(f"{code}; {shown}")
     assert "offsets" in ended.stdout.split()
     assert left_out not in ended.stdout.split()
 
 
 def test_first_use_says_on_which_systems_it_runs():
     code = "import sys; sys.modules['fcntl'] = None; import hubless; hubless.open"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    ended = run(code)
     assert "HublessError: hubless runs on Linux and macOS" in ended.stderr
 
 
