@@ -220,19 +220,13 @@ def test_missing_file_is_named_though_a_folder_is_in_its_place(catalog, folder, 
             hubless.open(catalog, "photos")
 
 
-@pytest.mark.parametrize(
-    ("version", "problem"),
-    [(4, "build it again"), (8, "upgrade hubless")],
-)
-def test_other_format_is_refused_with_what_to_do_though_its_content_is_unknown(catalog, folder, version, problem):
-    small.write_sealed(folder, {"format_version": version, "what": {"comes": "later"}})
+def test_later_format_is_refused_with_what_to_do_though_its_content_is_unknown(catalog, folder):
+    small.write_sealed(folder, {"format_version": 8, "what": {"comes": "later"}})
     with pytest.raises(UnsupportedBundle) as caught:
         hubless.open(catalog, "photos")
     assert caught.value.code == "unsupported_bundle"
-    assert (
-        str(caught.value)
-        == f"{folder / 'manifest.json'}: made in format {version}; this version reads 5 to 7: {problem}"
-    )
+    told = "made in format 8; this version reads 5 to 7: upgrade hubless"
+    assert str(caught.value) == f"{folder / 'manifest.json'}: {told}"
 
 
 @pytest.mark.parametrize(

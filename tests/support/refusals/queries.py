@@ -49,6 +49,8 @@ OF_PYTHON = rows_of(
     ],
     skip=[("1", "skip: expected a whole number of at least 0")],
     diversity=[(float("nan"), "diversity: expected a number")],
+    min_confidence=[(float("nan"), f"min_confidence: {SHARE}")],
+    min_presence=[(None, f"min_presence: {SHARE}")],
     parameters=[
         ({"ef": 5}, "parameters: expected none, as the index is flat, got ef"),
         ({"candidates": 9}, "parameters: expected none, as "),
