@@ -209,7 +209,7 @@ def dis_of_items(w):
 
 RANK, SKEWNESS = "quality.mean_rank", "quality.skewness"
 DIS, NNN = "dis temperature=0.05", "nnn weight=0.75"
-KNOWN = {
+KNOWN: dict[str, list] = {
     "paper dbsn 1 $F": [("sn temperature=0.01", RANK, lambda w: w.rank(sn(w.s, w.s)))],
     "paper dbsn A1 $F": [
         ("is temperature=0.02", RANK, lambda w: w.rank(formulas.inverted_softmax(w.s, w.s, 0.02))),
