@@ -5,8 +5,9 @@ from typing import Annotated, Any
 import typer
 
 import hubless
+from hubless.cli.application import VERBOSE
 from hubless.cli.options import BankOption, JsonOption, SetOption, parameters_of, read_settings, refuse
-from hubless.cli.printing import VERBOSE, print_json
+from hubless.cli.printing import print_json
 from hubless.vectors.comparing import Metric
 from hubless_databases.correct import INTO, correct, undo
 

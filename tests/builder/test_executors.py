@@ -80,7 +80,7 @@ def test_a_place_that_does_not_see_the_catalog_is_named(shared):
 def test_ray_without_its_package_says_which_line_brings_it(tmp_path, monkeypatch):
     monkeypatch.undo()  # the stand-in
     monkeypatch.setattr(errors, "entry_points", lambda **_: ())
-    with pytest.raises(hubless.HublessError, match=r'^executor ray://h:1 is of hubless-ray.*"hubless\[ray\]"'):
+    with pytest.raises(hubless.HublessError, match=r"^executor ray://h:1 is of hubless-ray.*\[ray\]"):
         work.offsets_built(tmp_path, "ray://h:1", "nnn", {"k": 16})
     with pytest.raises(CollectionNotFound):  # nothing was published
         hubless.Catalog(tmp_path).current("all")

@@ -29,6 +29,6 @@ def test_address_of_no_known_scheme_is_no_folder(monkeypatch, tmp_path, address)
 def test_address_without_its_package_says_which_line_brings_it(monkeypatch, tmp_path, scheme, work):
     monkeypatch.setattr(errors, "entry_points", lambda **_: ())
     monkeypatch.setenv("HUBLESS_CACHE", str(tmp_path / "copies"))
-    with pytest.raises(hubless.HublessError, match=rf'^{scheme}://… is of hubless-objects.*"hubless\[objects\]"'):
+    with pytest.raises(hubless.HublessError, match=rf"^{scheme}://… is of hubless-objects.*\[objects\]"):
         work(f"{scheme}://bucket/catalog")
     assert not list(tmp_path.iterdir())

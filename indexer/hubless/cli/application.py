@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 from contextlib import suppress
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points, version
@@ -14,9 +14,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hubless.cli.printing import VERBOSE
 from hubless.errors import TAKEN, HublessError, not_installed, one_line
 
+VERBOSE = ContextVar("verbose", default=False)
+"""Whether a command prints what a fit has chosen, too."""
 ADDED = "hubless.commands"
 """Entry points through which other packages add commands: the service `serve`, outer rings their own."""
 PANELS = {

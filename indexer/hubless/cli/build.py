@@ -9,6 +9,7 @@ import typer
 
 import hubless
 from hubless.builder.written_corrections import read_correction, short_correction
+from hubless.cli.application import VERBOSE
 from hubless.cli.options import (
     SET,
     CatalogOption,
@@ -20,7 +21,7 @@ from hubless.cli.options import (
     parameters_of,
     read_settings,
 )
-from hubless.cli.printing import VERBOSE, beside_chance, empty_table, facts, pairs, print_json, print_table, warn
+from hubless.cli.printing import beside_chance, empty_table, facts, pairs, print_json, print_table, warn
 from hubless.corrections import CORRECTIONS, correction as make_correction, is_given
 from hubless.errors import InputError
 from hubless.filters.shown import cut

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from hubless.cli.application import VERBOSE
 from hubless.cli.options import JsonOption
-from hubless.cli.printing import VERBOSE, empty_table, pairs, print_item, print_json, print_table
+from hubless.cli.printing import empty_table, pairs, print_item, print_json, print_table
 from hubless.diagnosing.log_diagnosis import diagnose_log
 from hubless.scores.log_file import read_log
 from hubless.scores.reading import read_lists

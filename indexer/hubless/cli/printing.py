@@ -5,7 +5,6 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from typing import Any
 
 import orjson
@@ -16,8 +15,6 @@ from rich.table import Table
 
 from hubless.store.bundle import Hubness, Measured
 
-VERBOSE = ContextVar("verbose", default=False)
-"""Whether a command prints what a fit has chosen, too."""
 WITHOUT_TERMINAL, WIDEST = 100, 200
 _UNLIMITED = 100_000
 
