@@ -1,9 +1,8 @@
 """A query over HTTP: `python -m benchmarks.http_goals [--part flat 100k 1m] [--catalog DIR]`.
 
-`wrk`, on the same machine, asks for ten hits by JSON with 512 numbers; the best of several runs. `own µs` is the time
-of an answer of one worker, less that of the library's query; `twenty lines` are `benchmarks/bare_service.py`. `library`
-is the same query in process; `together` are its batches on all threads. No file is in memory before a first query; not
-warmed is as an index above half of the memory. Indexes are what `auto` takes for a recall of 0.99.
+`wrk`, on the same machine, asks for ten hits by JSON with 512 numbers. `own µs` is the time of an answer, less that of
+the library's query; `twenty lines` are `benchmarks/bare_service.py`; `together` are the library's batches on all
+threads. `auto` took the indexes (recall 0.99).
 """
 
 import argparse
