@@ -1,8 +1,8 @@
 """Make the word vectors of the demo: `python -m benchmarks.demo_words FOLDER`.
 
 FOLDER has `model.safetensors` and `tokenizer.json` of sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0); it checks
-their hash. Each word goes through the model alone, as model2vec does. The vectors are centred, cut to their 256 largest
-directions, of which the square root of the singular value is taken off, and rounded to bytes with a scale a word.
+their hash. Each word goes through the model alone, as model2vec does. The vectors are centred, cut to their 224 largest
+directions, of which the square root of the singular value is taken off, and rounded to 15 values with a scale a word.
 Words are those that the standard library of this Python has three times or more, and the first of the model's
 vocabulary. It writes `words.npz` and `words.json` into `lab/hubless_demo`.
 """
@@ -27,7 +27,8 @@ from hubless_demo.word_vectors import TABLE
 MODEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of the weights that are published."""
 LAYERS, HEADS = 6, 12
-DIMENSIONS = 256
+DIMENSIONS, LARGEST = 224, 7
+"""Whole numbers up to 7 need half the bytes of those up to 127, and rank as well."""
 LEAST, LONGEST = 3, 24
 """Times that a word must stand in the library, and its characters."""
 FIRST = 12_000
@@ -117,7 +118,7 @@ def main() -> None:
     values, directions = np.linalg.eigh(vectors.T.astype(np.float64) @ vectors)
     kept = directions[:, ::-1][:, :DIMENSIONS] / values[::-1][:DIMENSIONS] ** 0.25
     cut = vectors @ kept
-    scales = (np.abs(cut).max(axis=1) / 127).astype(np.float32)
+    scales = (np.abs(cut).max(axis=1) / LARGEST).astype(np.float32)
     rows = np.round(cut / scales[:, np.newaxis]).astype(np.int8)
     np.savez_compressed(TABLE, words=np.frombuffer(" ".join(words).encode(), np.uint8), rows=rows, scales=scales)
     about = {

@@ -20,7 +20,7 @@ def test_table_is_the_one_that_its_file_describes_and_small():
     about = json.loads(TABLE.with_suffix(".json").read_text("utf-8"))
     content = TABLE.read_bytes()
     assert (about["sha256"], about["licence"]) == (hashlib.sha256(content).hexdigest(), "Apache-2.0")
-    assert len(content) < 8e6
+    assert len(content) < 2**21
 
 
 def test_function_is_the_direction_of_its_source_and_of_its_name_alike():
