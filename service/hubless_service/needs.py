@@ -6,8 +6,6 @@ import faiss
 from packaging.requirements import Requirement
 
 EXTRAS = ("", "collections", "serve")
-_FAISS = "faiss-cpu"
-"""Not its only name: faiss-gpu, and conda's faiss, are Faiss too."""
 
 
 def unmet() -> str | None:
@@ -20,7 +18,7 @@ def unmet() -> str | None:
         try:
             there = version(name)
         except PackageNotFoundError:
-            if name != _FAISS:
+            if name != "faiss-cpu":  # not its only name: faiss-gpu, and conda's faiss, are Faiss too
                 return f"{name} is not installed: pip install '{needed}'"
             there = faiss.__version__
         if not requirement.specifier.contains(there, prereleases=True):

@@ -30,7 +30,6 @@ from hubless_service.variables import unread
 
 FAILED, WRONG_USAGE = 1, 2
 _PORT_SECONDS, _PORT_LOOK_SECONDS = 10.0, 0.05
-_BACKLOG = 2048  # connections that wait to be taken
 _log = logging.getLogger("hubless")
 
 
@@ -143,8 +142,8 @@ def _listen(host: str, port: int) -> socket.socket:
     told = False
     while True:
         try:
-            return socket.create_server(
-                (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_BACKLOG
+            return socket.create_server(  # at most so many connections wait to be taken
+                (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048
             )
         except OSError as error:
             if error.errno != EADDRINUSE or monotonic() > ends:

@@ -112,7 +112,8 @@ class Uneven:
 
     def as_json(self: Any) -> dict[str, Any]:
         """Return all fields but arrays."""
-        return {each.name: asdict(self)[each.name] for each in fields(self) if each.repr}
+        values = asdict(self)
+        return {each.name: values[each.name] for each in fields(self) if each.repr}
 
     def uneven(self, *, whole: bool = True) -> TextTable:
         """Return the measures of each depth, or of the main one."""

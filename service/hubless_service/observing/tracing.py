@@ -18,6 +18,8 @@ _PARENT = (b"traceparent", b"tracestate")
 class Tracing:
     """Makes spans of what a `Trace` has noted, after the answer. Nothing is added while a request is answered."""
 
+    _propagator = TraceContextTextMapPropagator()
+
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
         self._tracer = provider.get_tracer("hubless")
@@ -38,7 +40,7 @@ class Tracing:
             attributes["error.type"] = trace.code
         span = self._tracer.start_span(
             f"{method} {route}",
-            TraceContextTextMapPropagator().extract(
+            self._propagator.extract(
                 {name.decode(): value.decode("latin-1") for name, value in headers if name in _PARENT}
             ),
             SpanKind.SERVER,

@@ -8,20 +8,23 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from math import ceil
 
 import uvicorn
 from fastapi import FastAPI
 
+from hubless.kernels.quota import most_descriptors
 from hubless_service.http.connection import protocol_of
 from hubless_service.processes.signals import Signals
 from hubless_service.settings import Settings, split
 
 _log = logging.getLogger("hubless")
 
-_TOGETHER = 64  # connections that a worker without others takes in a round of its loop
+_PAUSE_SECONDS = 0.1  # after which a descriptor may be free
+_TOGETHER = 64
+"""Connections that are taken in a round of the loop: so many, or one of so many descriptors if there are few."""
 _SWITCH_SECONDS = 0.0001  # that a thread may keep the others from Python; 5 ms by default, longer than many a search
 # Collections of garbage, by generation. A full one stops all threads for as long as it takes to look at every object:
 # 100 ms while a large answer is made. Nearly all garbage is found when it is young.
@@ -36,16 +39,14 @@ class HttpServer(uvicorn.Server):
     ) -> None:
         """Without `signals` nothing stops it but `should_exit`. `on_stopped` is called once all requests have ended."""
         settings: Settings = app.state.hubless.settings
-        self._drain_seconds = settings.drain_seconds
+        self._settings = settings
         self._engine = app.state.hubless.engine
-        self._least = 0 if settings.workers > 1 else _TOGETHER
-        self._protocol = protocol_of(settings)
         self._signals = signals
         self._on_stopped = on_stopped
         config = uvicorn.Config(
             app,
             loop="uvloop",
-            http=self._protocol,
+            http=protocol_of(settings),
             timeout_graceful_shutdown=ceil(settings.grace_seconds - settings.drain_seconds),
             log_config=None,  # ours, or none
             forwarded_allow_ips=split(settings.trusted_proxies),
@@ -73,17 +74,26 @@ class HttpServer(uvicorn.Server):
     async def _take(self, listener: socket.socket) -> None:
         """Take what waits together; beside other workers one, and one more each time, so that they take some, too."""
         loop = asyncio.get_running_loop()
-        connect = partial(loop.connect_accepted_socket, partial(self._protocol, self.config, self.server_state))
+        connect = partial(
+            loop.connect_accepted_socket,
+            # ours, which uvicorn types as any protocol
+            partial(self.config.http_protocol_class, self.config, self.server_state),  # type: ignore[call-arg]
+        )
         listener.setblocking(False)
-        more = self._least
+        most = min(_TOGETHER, most_descriptors() // _TOGETHER)
+        more = least = 0 if self._settings.workers > 1 else most
         while True:
             taken = list[socket.socket]()
-            with suppress(OSError):  # none is left, or no descriptor
-                if more == self._least:
+            try:
+                if more == least:
                     taken.append((await loop.sock_accept(listener))[0])
                 for _ in range(more):
                     taken.append(listener.accept()[0])
-            more = more + 1 if taken else self._least
+            except BlockingIOError:  # none is left
+                pass
+            except OSError:  # no descriptor is free, so the next try would fail as well
+                await asyncio.sleep(_PAUSE_SECONDS)
+            more = min(more + 1, most) if taken else least
             await asyncio.gather(*map(connect, taken), return_exceptions=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -96,7 +106,7 @@ class HttpServer(uvicorn.Server):
     def _heed(self) -> None:
         come = self._signals.heed() if self._signals else []
         # nobody needs to look away first if a terminal interrupts, or if no request was taken yet
-        seconds = self._drain_seconds if come[:1] == [signal.SIGTERM] and self.started else 0
+        seconds = self._settings.drain_seconds if come[:1] == [signal.SIGTERM] and self.started else 0
         if not come or (self._engine.draining and seconds):
             return
         self._engine.draining = True

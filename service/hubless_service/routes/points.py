@@ -93,15 +93,14 @@ async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
 )
 async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> Response:
     """Pass the `cursor` of each answer to the next request, until it is null. A new version begins a new scroll."""
-    engine = call.engine
     trace = call.trace
     cursor = read_cursor(body.cursor, body.filter)
     if body.cursor is None or cursor.reached > held.seq:
-        held = await engine.freshness.latest(trace, held.name)
+        held = await call.engine.freshness.latest(trace, held.name)
     limit = call.settings.usual_limit if body.limit is None else body.limit
     extras = body.with_ or _usual(held)
     work = partial(scroll_targets, held, cursor.row(held), limit, body.filter, extras, trace)
-    found, following = await engine.run(trace, work, held)
+    found, following = await call.engine.run(trace, work, held)
     page = None if following is None else write_cursor(held, following, body.filter)
 
     def answer() -> ScrollAnswer:
@@ -158,9 +157,7 @@ async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_matc
         plan = await heavy.run(table.nbytes, lambda: edits.plan_table(table, body.mode, held))
         return await _write(call, held, body, plan, table["id"].to_pylist(), if_match)
     asked = {
-        place: what_is_asked(
-            QueryForms.model_construct(vector=point.vector, text=point.text, image=point.image), f"points[{place}]."
-        )
+        place: what_is_asked(point, f"points[{place}].", QueryForms.model_fields)
         for place, point in enumerate(body.points)
         if point.text is not None or point.image is not None
     }

@@ -1,6 +1,6 @@
 """Queries: one, or a batch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from inspect import signature
 from math import inf
 from time import perf_counter
@@ -135,11 +135,11 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
     )
 
 
-def what_is_asked(sent: RequestModel, where: str) -> Asked:
+def what_is_asked(sent: RequestModel, where: str, forms: Iterable[str] = _ASKED) -> Asked:
     """Return what the one of its fields that a query has asks for. Raises `InputError` if it has not one of them."""
-    given = {name: value for name in _ASKED if (value := getattr(sent, name, None)) is not None}
+    given = {name: value for name in forms if (value := getattr(sent, name, None)) is not None}
     if len(given) != 1:
-        names = [name for name in _ASKED if name in type(sent).model_fields]
+        names = [name for name in forms if name in type(sent).model_fields]
         expected = f"one of {', '.join(names[:-1])} and {names[-1]}"
         raise InputError(f"{where}vector", expected, " and ".join(given) or "none of them")
     [(name, value)] = given.items()
