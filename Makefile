@@ -147,7 +147,7 @@ mcp: setup .venv-mcp/.ready  ## test the server of MCP, in an environment of its
 extras: .venv-extras/.ready  ## test what needs large packages, in an environment that has them
 	OMP_WAIT_POLICY=passive .venv-extras/bin/python -m pytest $(EXTRAS) $(ARGS)
 
-mteb: .venv-mteb/.ready  ## test the index for mteb, which brings PyTorch; the six tasks: see benchmarks/others
+mteb: .venv-mteb/.ready  ## test the index for mteb, which brings PyTorch
 	HF_HUB_OFFLINE=1 OMP_WAIT_POLICY=passive .venv-mteb/bin/python -m pytest lab/tests/test_mteb.py $(ARGS)
 
 stores: .venv-stores/.ready  ## test corrections in Chroma and LanceDB too, whose clients are large

@@ -9,7 +9,7 @@ from mteb.models import SearchEncoderWrapper
 import hubless
 from hubless.errors import InputError
 
-CHUNK = 50_000
+CORPUS_CHUNK = 50_000
 """So many documents are compared at once, as mteb does it: then products are the same to the last digit."""
 
 
@@ -70,8 +70,8 @@ class CorrectedIndex:
             asked = zip(self._asked, query_idx_to_id.values(), strict=True)
             hits = [best(query[None], [self._rows[name] for name in top_ranked[of]], top_k) for query, of in asked]
             return [each.values[0].tolist() for each in hits], [each.indices[0].tolist() for each in hits]
-        starts = range(0, len(offsets), CHUNK)
-        found = [(start, *best(embeddings, slice(start, start + CHUNK), top_k + 1)) for start in starts]
+        starts = range(0, len(offsets), CORPUS_CHUNK)
+        found = [(start, *best(embeddings, slice(start, start + CORPUS_CHUNK), top_k + 1)) for start in starts]
         scores = torch.cat([values for _, values, _ in found], 1)
         return scores.tolist(), torch.cat([start + rows for start, _, rows in found], 1).tolist()
 
