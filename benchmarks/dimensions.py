@@ -90,16 +90,16 @@ def measure(data: Set, seeds: int) -> dict[str, Any]:
 
 
 def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line a set: raw and `auto` with all dimensions, then raw / auto with fewer."""
-    yield f'| set | d | all | {" | ".join(SHARES)} | ¼{FULL} | {FIRST} | `dims="auto"` | takes |'
-    yield "| --- | ---: |" + " ---: |" * (len(SHARES) + 5)
+    """A line a set: raw / `auto` with all dimensions and with fewer, and what `dims="auto"` takes."""
+    shown = ("all", "½", "¼")
+    yield f'| set | d | {" | ".join(shown)} | `dims="auto"` | takes |'
+    yield "| --- | ---: |" + " ---: |" * (len(shown) + 2)
     for found in sets:
         figures = found["figures"]
-        cells = [f"{raw:.1f} / {auto:.1f}" for raw, auto in (figures[name] for name in ("all", *SHARES, FIRST))]
-        cells.insert(-1, f"{figures['¼' + FULL][0]:.1f}")
+        cells = " | ".join(f"{raw:.1f} / {auto:.1f}" for raw, auto in (figures[name] for name in shown))
         name = NAMES.get(found["set"], found["set"]).replace("\n", " ")
         takes = " to ".join(str(value) for value in sorted({min(found["chosen"]), max(found["chosen"])}))
-        yield f"| {name} | {found['dim']} | {' | '.join(cells)} | {figures['auto'][1]:.1f} | {takes} |"
+        yield f"| {name} | {found['dim']} | {cells} | {figures['auto'][1]:.1f} | {takes} |"
 
 
 def main() -> None:

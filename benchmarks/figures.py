@@ -27,14 +27,15 @@ from benchmarks import (
     harness,
     held_out,
     http_goals,
+    job_keys,
     label_gate,
     left_out,
     logs_of_search,
     mixtures,
-    page_blocks,
     peers,
     promises,
     query_logs,
+    semantic_cache,
     target_priors,
     ten_million,
 )
@@ -166,12 +167,9 @@ NAMED: dict[str, Callable[[], str]] = {
     "table of logs": lambda: _lines(logs_of_search.means(_sets_of(logs_of_search))),
     "table of texts": lambda: _lines(logs_of_search.of_texts(kept("images/logs_of_search.json")["texts"])),
     "table of mteb": lambda: _lines(tables.of_mteb(kept("performance/mteb.json"))),
-    "table of a cache": lambda: _printed("semantic-cache"),
+    "table of job keys": lambda: _lines(job_keys.table()),
+    "table of a cache": lambda: _lines(semantic_cache.table(kept("performance/semantic_cache.json"))),
 }
-
-
-def _printed(page: str) -> str:
-    return _lines(page_blocks.TABLES[page](kept("performance/page_blocks.json")[page]))
 
 
 def figure(name: str) -> str:
