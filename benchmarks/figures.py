@@ -36,6 +36,7 @@ from benchmarks import (
     promises,
     query_logs,
     semantic_cache,
+    spend,
     target_priors,
     ten_million,
 )
@@ -168,6 +169,7 @@ NAMED: dict[str, Callable[[], str]] = {
     "table of texts": lambda: _lines(logs_of_search.of_texts(kept("images/logs_of_search.json")["texts"])),
     "table of mteb": lambda: _lines(tables.of_mteb(kept("performance/mteb.json"))),
     "table of job keys": lambda: _lines(job_keys.table()),
+    "table of a second look": lambda: _lines(spend.table(kept("performance/spend.json"))),
     "table of a cache": lambda: _lines(semantic_cache.table(kept("performance/semantic_cache.json"))),
 }
 

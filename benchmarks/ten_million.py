@@ -264,12 +264,10 @@ def costs(name):
 ROWS = {
     **costs("build"),
     "index": index_of,
-    "segments": lambda each: f"{each['build']['segments']}",
     "on disk, GB": lambda each: gigabytes(each["build"]["disk_bytes"]),
     "recall@10": lambda each: f"{each['asked']['all_recall']:.3f}",
     "single, processor ms": lambda each: f"{each['asked']['all_ms']:.2f}",
     "batch/s, one thread": lambda each: f"{each['asked']['batch_per_s']:,.0f}",
-    "filter of 1 %: recall@10": lambda each: f"{each['asked']['filtered_recall']:.3f}",
     "filter of 1 %: processor ms": lambda each: f"{each['asked']['filtered_ms']:.2f}",
     "open, library, s": lambda each: f"{each['asked']['open_s']:.2f}",
     "start of the service, s": lambda each: f"{each['served']['start_s']:.1f}",
