@@ -19,7 +19,6 @@ def test_targets_alone_find_each_other_by_distance():
     np.fill_diagonal(near, -np.inf)
     counts = np.bincount(np.argsort(-near, axis=1)[:, :10].ravel(), minlength=240)
     np.testing.assert_array_equal(found.occurrences, counts)
-    assert found.dim == 16
     assert found.repeated == 0
 
 
