@@ -18,7 +18,7 @@ from hubless.diagnosing.labelled_gain import SPLITS
 from hubless.errors import InputError, storage_errors
 from hubless.measures.labels import Labels
 from hubless.measures.projection import Projection, check_method, project
-from hubless.pages import render
+from hubless.search.pages import render
 from hubless.store.durable import replace_text
 from hubless.vectors.files import Vectors
 from hubless.vectors.sources import in_memory, sample

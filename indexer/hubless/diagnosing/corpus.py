@@ -15,8 +15,8 @@ from hubless.kernels.connected import connected
 from hubless.kernels.reductions import top_k
 from hubless.measures.chance import Chance
 from hubless.measures.occurrence import most_found
-from hubless.pages import render
 from hubless.progress import Progressing, progress_bars
+from hubless.search.pages import render
 from hubless.vectors.arrays import I64
 from hubless.vectors.comparing import comparison
 from hubless.vectors.sources import VectorSource

@@ -31,8 +31,8 @@ from hubless.measures.chance import Chance
 from hubless.measures.labels import Labels
 from hubless.measures.occurrence import most_found
 from hubless.measures.repeats import with_copies
-from hubless.pages import render
 from hubless.progress import Progressing, progress_bars
+from hubless.search.pages import render
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors, as_items

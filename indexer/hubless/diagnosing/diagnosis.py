@@ -15,7 +15,7 @@ from hubless.diagnosing.table import TextTable
 from hubless.measures.bank_record import BankRecord
 from hubless.measures.chance import Chance
 from hubless.measures.evenness import ChosenStrength
-from hubless.pages import render
+from hubless.search.pages import render
 from hubless.vectors.arrays import F32, I64
 
 DEPTHS = (1, 10, 20)

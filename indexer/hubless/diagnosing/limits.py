@@ -20,8 +20,10 @@ def read_bounds(gates: Bounds) -> dict[str, float]:
     """Return the bounds as numbers. Raises `InputError` for an unknown gate, and for a file of something else."""
     for gate in gates.keys() - _PLACES.keys():
         raise InputError("gates", " or ".join(_PLACES), gate)
-    files = {gate: read_column(bound, "gates").values for gate, bound in gates.items() if isinstance(bound, str)}
-    return {gate: _measured(gate, files[gate]) if gate in files else bound for gate, bound in gates.items()}
+    return {
+        gate: _measured(gate, read_column(bound, "gates").values) if isinstance(bound, str) else bound
+        for gate, bound in gates.items()
+    }
 
 
 def failed_gates(bounds: Mapping[str, float], diagnosis: Any) -> list[GateResult]:

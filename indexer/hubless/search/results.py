@@ -156,7 +156,7 @@ class Results:
         return f"<Results of {len(self)} queries, {self.rows.shape[1]} hits each>"
 
     def _repr_html_(self) -> str:
-        from hubless.pages import render  # a notebook alone asks for it
+        from hubless.search.pages import render  # a notebook alone asks for it
 
         shown = [self[query] for query in range(min(len(self), SHOWN_QUERIES))]
         return render("results.html", "hubless.search", results=self, shown=shown, most=SHOWN_HITS)
