@@ -1,4 +1,4 @@
-"""Pages and sentences from templates, which stand in `templates/`. Those of HTML escape all text."""
+"""Pages and sentences from templates, which stand in `templates/` of a room. Those of HTML escape all text."""
 
 import re
 from functools import cache
@@ -6,6 +6,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
+
+from hubless.vectors.images import link_of
 
 _CODE = re.compile("`([^`]+)`")
 
@@ -24,6 +26,7 @@ def _environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["link"] = link_of
     environment.filters |= {"commas": "{:,}".format, "percent": lambda share: f"{100 * share:.1f} %"}
     environment.filters["code"] = lambda text: Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 escaped
     return environment
