@@ -5,8 +5,8 @@ parts of the bank, drawn anew several times for each split, of 10, 20, 50, 100, 
 cut likewise. The last kind are the banks of one topic of `benchmarks.wrong_banks`. Two splits have all kinds, the
 others all of the bank only.
 
-Prints Markdown: the change of R@1 in points, mean over the splits / worst single bank. Everything is kept in
-`docs/images/few_queries.json`.
+Prints Markdown: the change of R@1 in points, mean of the sets / worst set / worst single bank. Everything
+is kept in `docs/images/few_queries.json`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.gains import IMAGES, NAMES, signed
+from benchmarks.gains import IMAGES, signed
 from benchmarks.real_sets import Set, cut, hits, of_each, print_sets, trial
 from benchmarks.wrong_banks import one_topic
 from hubless_lab.experiments.methods import Method
@@ -62,23 +62,16 @@ def measure(data: Set, seeds: int) -> dict[str, Any]:
 
 
 def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line a set with `auto`: mean / worst bank. Then a line an entry: mean of the sets / worst set / worst bank."""
-    kinds = [*map(str, SIZES), "all", "one topic"]
-    yield f"| set | {' | '.join(kinds)} |"
-    yield "| --- |" + " ---: |" * len(kinds)
-    for found in sets:
-        each = [found["changes"]["auto"].get(kind, []) for kind in kinds]
-        cells = [f"{signed(float(np.mean(some)))} / {signed(min(some))}" if some else "–" for some in each]
-        name = NAMES.get(found["set"], found["set"]).replace("\n", " ")
-        yield f"| {name} | {' | '.join(cells)} |"
-    for label in ENTRIES:
+    """A line a kind of bank: mean of the sets / worst set / worst bank, of each entry."""
+    yield f"| bank queries | {' | '.join(ENTRIES)} |"
+    yield "| --- |" + " ---: |" * len(ENTRIES)
+    for kind in (*map(str, SIZES), "all", "one topic"):
         cells = []
-        for kind in kinds:
+        for label in ENTRIES:
             every = [found["changes"][label][kind] for found in sets if kind in found["changes"][label]]
             means = [float(np.mean(some)) for some in every]
-            figures = (float(np.mean(means)), min(means), min(map(min, every))) if every else ()
-            cells.append(" / ".join(map(signed, figures)) or "–")
-        yield f"| all sets, {label} | {' | '.join(cells)} |"
+            cells.append(" / ".join(map(signed, (float(np.mean(means)), min(means), min(map(min, every))))))
+        yield f"| {kind} | {' | '.join(cells)} |"
 
 
 def main() -> None:

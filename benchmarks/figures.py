@@ -27,17 +27,20 @@ from benchmarks import (
     harness,
     held_out,
     http_goals,
+    job_keys,
     label_gate,
     left_out,
     logs_of_search,
     mixtures,
-    page_blocks,
     peers,
     promises,
     query_logs,
+    semantic_cache,
+    spend,
     target_priors,
     ten_million,
 )
+from benchmarks.others import tables
 from hubless_service.processes.workers import WORKER_BYTES
 
 ROOT = Path(__file__).parents[1]
@@ -164,12 +167,11 @@ NAMED: dict[str, Callable[[], str]] = {
     "table of scores alone": lambda: _lines(confidence_of_scores.table(kept("performance/confidence_of_scores.json"))),
     "table of logs": lambda: _lines(logs_of_search.means(_sets_of(logs_of_search))),
     "table of texts": lambda: _lines(logs_of_search.of_texts(kept("images/logs_of_search.json")["texts"])),
-    "table of a cache": lambda: _printed("semantic-cache"),
+    "table of mteb": lambda: _lines(tables.of_mteb(kept("performance/mteb.json"))),
+    "table of job keys": lambda: _lines(job_keys.table()),
+    "table of a second look": lambda: _lines(spend.table(kept("performance/spend.json"))),
+    "table of a cache": lambda: _lines(semantic_cache.table(kept("performance/semantic_cache.json"))),
 }
-
-
-def _printed(page: str) -> str:
-    return _lines(page_blocks.TABLES[page](kept("performance/page_blocks.json")[page]))
 
 
 def figure(name: str) -> str:

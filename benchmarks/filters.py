@@ -1,7 +1,7 @@
 """Filtered search: `python -m benchmarks.filters [--targets 20000 ...] [--rows 1000000]`.
 
 Recall@10 among the matches, and the time of a query beside that without a filter, by the share of targets that match:
-at random, or far from all queries, whichever is worse.
+at random or far from all queries, whichever is worse.
 """
 
 import argparse

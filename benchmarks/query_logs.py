@@ -9,8 +9,8 @@ A folder with `bank_count.npy`, `count.npy`, `rel_q.npy` and `rel_t.npy` is a re
 asked so often, the tests are others. R@1 counts any right target, by searches and by query; also with the counts of the
 bank shuffled, five times, and with repeated rows, 20,000 that are drawn from the log.
 
-Prints Markdown: a line a set, mean / worst log by demand; then a line an entry: mean of the sets / worst set / worst
-log, and the mean by query. Everything is kept in `docs/images/query_logs.json`.
+Prints Markdown: mean of the sets / worst set / worst log by demand. Everything is kept in
+`docs/images/query_logs.json`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -105,24 +105,17 @@ def measure(data: Set, seeds: int) -> dict[str, Any]:
 
 
 def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line a set with `auto`: mean / worst log. Then an entry: mean / worst set / worst log, and by query."""
-    sets = [found for found in sets if "changes" in found]
-    kinds = list(sets[0]["changes"]["auto"])
-    yield f"| set | {' | '.join(kinds)} |"
-    yield "| --- |" + " ---: |" * len(kinds)
-    for found in sets:
-        each = [[demand for demand, _ in found["changes"]["auto"][kind]] for kind in kinds]
-        name = NAMES.get(found["set"], found["set"]).replace("\n", " ")
-        yield f"| {name} | {' | '.join(f'{signed(float(np.mean(some)))} / {signed(min(some))}' for some in each)} |"
-    for label in ENTRIES:
+    """A line a kind of log: mean of the sets / worst set / worst log by demand, of each entry."""
+    changes = [found["changes"] for found in sets if "changes" in found]
+    yield f"| log | {' | '.join(ENTRIES)} |"
+    yield "| --- |" + " ---: |" * len(ENTRIES)
+    for kind in changes[0]["auto"]:
         cells = []
-        for kind in kinds:
-            every = [np.array(found["changes"][label][kind]) for found in sets]
-            means = [float(some[:, 0].mean()) for some in every]
-            by_query = float(np.mean([some[:, 1].mean() for some in every]))
-            figures = float(np.mean(means)), min(means), float(min(some[:, 0].min() for some in every))
-            cells.append(f"{' / '.join(map(signed, figures))}; {signed(by_query)}")
-        yield f"| all sets, {label} | {' | '.join(cells)} |"
+        for label in ENTRIES:
+            every = [np.array(found[label][kind])[:, 0] for found in changes]
+            means = [float(some.mean()) for some in every]
+            cells.append(" / ".join(map(signed, (float(np.mean(means)), min(means), float(min(map(min, every)))))))
+        yield f"| {kind} | {' | '.join(cells)} |"
 
 
 def of_logs(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -32,9 +32,9 @@ DOCS = Path(__file__).parents[1] / "lab" / "docs"
 PAGE, KEPT = DOCS / "performance.md", DOCS / "performance"
 INTRODUCTION = """# Performance
 
-How fast, how large, and what else you could take: each figure stands beside something measured in the same run (`make
-bench`, `make bench-full`). Times are of processors, of one thread where nothing else is said. `load` is that of the
-machine before a line, `others` the share of the processors that others took. Where it is high, trust ratios.
+Each figure stands beside something measured in the same run (`make bench`, `make bench-full`). Times are of processors,
+of one thread where nothing else is said. `load` is that of the machine before a line, `others` the share of the
+processors that others took. Where it is high, trust ratios.
 """
 
 

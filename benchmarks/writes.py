@@ -1,7 +1,6 @@
 """Writes over HTTP beside bare SQLite that syncs as often: `python -m benchmarks.writes`.
 
-Each request writes one target of 512 numbers into a collection of 20,000, and waits for the disk. The merge is
-of 10,000 targets.
+Each request writes one target into a collection of 20,000 × 512, and waits for the disk. The merge is of 10,000.
 """
 
 import argparse

@@ -109,24 +109,8 @@ def sample(folder, walk):
     write_sample(folder / "queries", np.load(folder / "captions.npy"), collection="photos")
 
 
-SEMANTIC_SEARCH = """
-import numpy
-
-def dot_score(a, b):
-    return numpy.asarray(a) @ numpy.asarray(b).T
-
-def semantic_search(query_embeddings, corpus_embeddings, top_k=10, score_function=None):
-    scores = score_function(query_embeddings, corpus_embeddings)
-    ranked = numpy.argsort(-scores, axis=1)[:, :top_k]
-    return [[{"corpus_id": int(i), "score": float(row[i])} for i in best] for row, best in zip(scores, ranked)]
-"""
-"""Stands in for `sentence_transformers.util`, whose torch takes gigabytes."""
-
-
 def python_names(folder, walk):
     """The names that the page about Python takes as given."""
-    (folder / "sentence_transformers").mkdir()
-    (folder / "sentence_transformers" / "util.py").write_text(SEMANTIC_SEARCH)
     problem = with_hubs(targets=65, bank=80, queries=40, dim=16, seed=4)
     rows = {name: each / np.linalg.norm(each, axis=1, keepdims=True) for name, each in vars(problem).items()}
     np.savez(folder / "given.npz", **rows)
@@ -239,7 +223,6 @@ GIVEN = {
     "http": [demo],
     "lab": [vectors("images", "captions", "past-queries", "logged"), built, scores],
     "methods": [vectors("images", "captions"), tenants, own_offsets],
-    "metrics": [vectors("images", "recent-queries")],
     "object-storage": [vectors("images", "captions", "queries"), bucket],
     "operations": [vectors("images", "captions", "bank"), built_raw, sample],
     "pictures": [photos, endpoint('model = "colours"', "dim = 3", 'pictures = "jina"')],

@@ -91,7 +91,7 @@ class Report:
             made=f"{datetime.now(UTC):%Y-%m-%d}",
             version=version("hubless"),
             quality=None if self.comparison is None else comparison_table(self.comparison),
-            image=lambda target: (image_of(target.payload) or ("", ""))[1] if self.images else "",
+            image=lambda target: image_of(target.payload) if self.images else "",
             fields=_fields,
         ).lstrip()
 

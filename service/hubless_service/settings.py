@@ -145,39 +145,37 @@ class Settings(BaseSettings, Limits):
     """Seconds between two looks at the catalog."""
     merge_at: NonNegativeInt = Field(
         default=10_000,
-        description="Added targets, gone targets or writes from which on the service merges a collection by itself, "
-        "if they are 2 % of it; 0 leaves it to you.",
+        description="Added or gone targets, or writes, from which on the service merges a collection, if they are 2 % "
+        "of it; 0 leaves it to you.",
     )
     keep_versions: int = Field(default=5, ge=1)
-    """Newest versions that stay of a collection when the service makes one."""
+    """Newest versions to keep when the service makes one."""
     max_body_bytes: int = Field(default=16 * MIB, ge=1)
     """Largest request body, in bytes."""
     default_timeout_ms: int = Field(default=10_000, ge=1, le=60_000)
     """Milliseconds to answer a request that gives no timeout_ms."""
     workers: NonNegativeInt = 0
-    """Processes that serve the port; 0 is one a processor, as far as memory allows."""
+    """Processes that serve; 0 is one a processor, as memory allows."""
     search_threads: int = Field(default_factory=own_cores, ge=1)
     """Searches that run at the same time."""
     encoders: dict[str, dict[str, Any]] = {}
-    """JSON: by collection, fields that replace those of its encoder."""
+    """JSON: by collection, other fields of its encoder."""
     pictures: Path | None = Field(
         default=None,
-        description="Folder with the pictures of targets; {collection} in it, which limited keys need, stands for the "
-        "collection's name.",
+        description="Folder with the pictures of targets; {collection} in it, which limited keys need, is the name.",
     )
     hubness: bool = True
-    """Keep the last 2,048 queries of a collection in memory, for live hubness and drift."""
+    """Keep the last 2,048 queries in memory, for live hubness and drift."""
     query_sample: Path | None = None
-    """Folder for a sample of the queries that people ask; without it none are kept."""
+    """Folder for a sample of the queries that people ask."""
     grace_seconds: NonNegativeInt = Field(
         default=20,
-        description="Seconds to stop after SIGTERM: in the first tenth of them requests are taken, while /readyz says "
-        "503; then those that have begun are finished.",
+        description="Seconds to stop after SIGTERM; in the first tenth requests are taken, while /readyz says 503.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """Least severe message to log; info logs requests."""
+    """Least severe message to log; info has requests."""
     log_format: Literal["text", "json"] = "text"
-    """Log lines as text, or as JSON with one object a line."""
+    """Log lines as text or JSON."""
 
     @property
     def drain_seconds(self) -> float:

@@ -15,7 +15,6 @@ import faiss
 import numpy as np
 
 from hubless.builder.shards import most_in_a_shard, shard_sizes
-from hubless.builder.trial import TRIED_FROM, TriedKind, could_win, sampled, try_on_sample
 from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES
 from hubless.knn.aims import AUTO, Aims, kinds_to_try
@@ -24,7 +23,7 @@ from hubless.knn.base import TUNED_AT, Found, IndexType, Precision, SearchParame
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.index_files import add_vectors, code_bytes, read_index, training_sample, write_index
 from hubless.knn.training_sample import TrainingSample
-from hubless.knn.tuning import Setting, cheapest_setting, recall_curve
+from hubless.knn.tuning import Setting, cheapest_setting, latency_of, recall_curve
 from hubless.progress import Steps
 from hubless.search.canaries import stored_scores
 from hubless.search.engines.base import VectorIndex
@@ -38,6 +37,11 @@ from hubless.vectors.arrays import F32, I64
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import ChangedVectors, VectorSource, in_memory, rows_of, sample
 
+LISTS_COST = 220.0
+"""A search in lists takes as long as a scan of a share 1 − 220/√n of all codes: of 0.3 at 100,000 targets. There a half
+of the lists took 1.3 to 1.7 times as long, 0.25 to 0.38 about as long, and an eighth 0.65 to 0.75."""
+FINER = 1.5
+"""The time of a scan of finer codes, as a multiple of that of the others. Measured: 1.5 to 1.65."""
 GUIDING = 2000
 """So many bank queries guide others to lists."""
 RACED, RACES = 100, 3
@@ -69,6 +73,20 @@ class IndexOrder:
     seed: int = 0
     shard_targets: int | None = None
     metric: str = COSINE
+
+
+@dataclass(frozen=True)
+class TriedKind:
+    """A kind of index of some `targets`: the setting that was chosen, and the seconds that it took to build and tune.
+
+    `code_bytes` are those of the codes of a target, None without codes.
+    """
+
+    kind: IndexType
+    targets: int
+    setting: Setting
+    seconds: float
+    code_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +159,7 @@ def _products(source: VectorSource, matrix: F32 | None) -> VectorSource:
 class _Folded:
     """Targets of an order in a form that some kinds of index store, and with their offsets folded in.
 
-    `sample` is what these kinds are trained on; None if none is.
+    `sample` is what these kinds are trained on; None if none is. No fewer lists than `least` hold the recall.
     """
 
     order: IndexOrder
@@ -149,6 +167,7 @@ class _Folded:
     rows: VectorSource
     vectors: AugmentedVectors
     sample: TrainingSample | None
+    least: int = 1
 
     @classmethod
     def of(cls, order: IndexOrder, directions: F32 | None, kinds: Sequence[IndexType], count: int) -> Self:
@@ -162,7 +181,13 @@ class _Folded:
         vectors = AugmentedVectors(reduced, order.offsets, pivot, half, made.lifted)
         queries = pivoted(folded_queries(in_memory(sample(bank, GUIDING)), 1.0), pivot)
         trained_on = training_sample(kinds, vectors, count, order.seed, vectors.columns, queries)
-        return cls(order, directions, rows, vectors, trained_on)
+        least = 1
+        if trained_on is not None and (lists := max(kind.lists(count) for kind in kinds)) > 1:
+            asked = order.answers.queries
+            augmented = folded_queries(asked if directions is None else asked @ directions, 1.0)
+            best = vectors.take(order.answers.rows.ravel())
+            least = trained_on.lists_needed(lists, pivoted(augmented, pivot), best, order.aims.recall)
+        return cls(order, directions, rows, vectors, trained_on, least)
 
     def index(self, kind: IndexType, made: faiss.Index, start: int) -> FaissIndex:
         """Return an index of rows from one on, with the whole vectors of these if it has fewer dimensions."""
@@ -187,8 +212,8 @@ def build_index(
     tried: list[TriedKind] = []
     built: list[_Candidate] = []
     for kinds in groups:
-        trials, made = _candidates(kinds, order, directions, dim, place, steps)
-        tried += trials
+        made = _candidates(kinds, order, directions, dim, place, steps)
+        tried += [each.trial for each in made]
         built = _fastest_first([*built, *made], order)
         if place is not None:
             _remove(built[1:], place)
@@ -214,30 +239,30 @@ def _candidates(
     dim: int,
     place: SegmentFolder | None,
     steps: Steps,
-) -> tuple[list[TriedKind], list[_Candidate]]:
-    """Build the indexes of d' dimensions of some kinds, or of those that could win, as trials on a sample tell.
-
-    Return all trials, and what was built.
-    """
+) -> list[_Candidate]:
+    """Build the indexes of d' dimensions of those of some kinds that could be the fastest."""
     count = order.targets.shape[0]
-    trials = list[TriedKind]()
     most = min(most_in_a_shard(kind, dim, order.shard_targets) for kind in kinds)
     sizes = [count] if place is None else shard_sizes(count, most)
     forms: dict[tuple[Precision, bool], list[IndexType]] = {}
     for kind in kinds:
         forms.setdefault(_form(kind), []).append(kind)
     folded = {form: _Folded.of(order, directions, some, sizes[0]) for form, some in forms.items()}
-    if len(kinds) > 1 and count >= TRIED_FROM:
-        few = {form: sampled(each.vectors) for form, each in folded.items()}
-        asked = order.answers.queries
-        queries = folded_queries(asked if directions is None else asked @ directions, 1.0)
-        trials = [
-            try_on_sample(kind, few[_form(kind)], count, folded[_form(kind)].sample, queries, order.aims, steps)
-            for kind in kinds
-        ]
-        kinds = could_win(trials, order.aims.recall)
-    made = [_build(kind, folded[_form(kind)], sizes, place, steps) for kind in kinds]
-    return [*trials, *(each.trial for each in made)], made
+    lists = max(kind.lists(sizes[0]) for kind in kinds)
+    least = max(each.least for each in folded.values())
+    pays = least / lists <= 1 - LISTS_COST / np.sqrt(sizes[0])
+    made = list[_Candidate]()
+    for kind in [each for each in kinds if (each.lists(sizes[0]) > 1) == pays] or kinds:
+        if not made or _rescores_long(made[0], order):
+            made.append(_build(kind, folded[_form(kind)], sizes, place, steps))
+    return made
+
+
+def _rescores_long(made: _Candidate, order: IndexOrder) -> bool:
+    """Return whether finer codes may be faster: these rescore less, and a scan of them takes half as long again."""
+    queries = folded_queries(order.answers.queries, 1.0)
+    scan = {**made.setting.parameters, "k_factor": 1}
+    return made.setting.latency_ms > FINER * latency_of(partial(_approximate, made.indexes), queries, TUNED_AT, scan)
 
 
 def _file_of(kind: IndexType) -> str:
@@ -271,7 +296,7 @@ def _build(
             index = read_index(path)  # the memory of the other is free before the next one is filled
         filled.append(folded.index(kind, index, start))
         start += size
-    made, curve, setting = _tuned(filled, folded.order, steps)
+    made, curve, setting = _tuned(filled, folded, steps)
     return _Candidate(made, curve, TriedKind(kind, count, setting, perf_counter() - begun, code_bytes(trained)))
 
 
@@ -308,14 +333,14 @@ def _placed(index: FaissIndex, folder: Path | None) -> FaissIndex:
 
 
 def _tuned(
-    made: Sequence[FaissIndex], order: IndexOrder, steps: Steps
+    made: Sequence[FaissIndex], folded: _Folded, steps: Steps
 ) -> tuple[Sequence[FaissIndex], list[Setting], Setting]:
-    kind = made[0].kind
+    kind, order = made[0].kind, folded.order
     steps.step(f"tuning the {kind.label} index")
     answers = order.answers
     exact = stored_scores(in_segments(made, order.offsets), answers.queries, answers.rows)
     queries = folded_queries(answers.queries, 1.0)
-    ladder = kind.ladder(max(map(len, made)))
+    ladder = [how for how in kind.ladder(max(map(len, made))) if how.get("nprobe", folded.least) >= folded.least]
     while True:
         curve = recall_curve(partial(_approximate, made), ladder, queries, exact, order.aims.recall)
         setting = cheapest_setting(curve, order.aims)
@@ -347,7 +372,7 @@ def _tried_record(trial: TriedKind) -> TriedRecord:
         type=trial.kind.name,
         code_bytes=trial.code_bytes,
         targets=trial.targets,
-        expected_ms=None if trial.expected_ms is None else _rounded(trial.expected_ms),
+        expected_ms=None,
         seconds=_rounded(trial.seconds),
     )
 

@@ -81,7 +81,7 @@ def create(
         raise InputError("dims", "keep_full beside it, as there are no vectors yet to choose dimensions by", dims)
     recipe = Recipe(metric=metric, correction=NONE, dims=dims, keep_full=keep_full)
     check_dims(dims, dim)
-    schema = _schema(payload_schema)
+    schema = FREE_SCHEMA if payload_schema is None else pa.schema(known_types(payload_schema))
     home = Catalog(catalog)
     with home.creating():
         if collection in home.collections():
@@ -133,10 +133,6 @@ def _give_encoder(home: Catalog, collection: str, encoder: Endpoint) -> None:
             keep_fit(home, name, other_numbers(parts, {"encoder": encoder}), Silent())
     except JobRunning as error:
         raise InputError("encoder", "a collection that no job changes; try again", "a job at work on it") from error
-
-
-def _schema(types: Mapping[str, str] | None) -> pa.Schema:
-    return FREE_SCHEMA if types is None else pa.schema(known_types(types))
 
 
 def _compare(home: Catalog, name: str, dim: int, recipe: Recipe, id_type: str, schema: pa.Schema) -> None:

@@ -54,18 +54,20 @@ class TargetFiles(_Section):
     """Files of targets."""
 
     path: str = Field(min_length=1)
-    """A file, a folder, a pattern such as items/*.parquet, or a database."""
+    """A file, folder, pattern or database."""
     ids: str | None = None
-    """File with the ids of a file that has none, or a column."""
+    """A file with the ids, or a column."""
     payload: str | None = None
-    """File with the payload of a file that has none."""
+    """A file with the payload."""
 
 
 class CorrectionChoice(_Section):
     """The correction of hubness."""
 
     name: str = "auto"
+    """A method."""
     parameters: dict[str, Any] = {}
+    """Those of the method."""
     tuned: str | None = Field(default=None, alias="from")
     """File that `hubless tune` wrote."""
 
@@ -80,28 +82,30 @@ class IndexChoice(_Section):
     """The kind of index and its aims."""
 
     type: str = "auto"
+    """A kind of index."""
     recall: float = RECALL
+    """The recall@10 to reach."""
     memory: SkipValidation[int | str | None] = None
-    """Bytes, or a text such as 4GB."""
+    """Bytes at most, or a text such as 4GB."""
     latency: SkipValidation[float | str | None] = None
-    """Milliseconds of a query on one thread, or a text such as 2ms."""
+    """Milliseconds of a query on one thread, or 2ms."""
     engine: str = "faiss"
-    """Holds the vectors: faiss, or an installed engine."""
+    """Holds the vectors."""
     shard_targets: int | None = None
-    """The most targets in one file of the index."""
+    """Most targets in a segment."""
     grown: _Share = 0.2
-    """The largest share of targets that came after the index was trained."""
+    """Most targets after the training, a share."""
 
 
 class RefitRules(_Section):
     """Rules for fitting the correction anew."""
 
     frozen: _Share = 0.2
-    """The largest share of targets that came after the fit."""
+    """Most targets after the fit, a share."""
     bank: Literal["changed", "never"] = "changed"
-    """A changed bank asks for a new fit."""
+    """Fit anew when the bank changed, or never."""
     days: float | None = Field(default=None, gt=0)
-    """The oldest that a fit may be."""
+    """Most days since the fit."""
 
 
 class _Gate(_Section):
@@ -117,18 +121,20 @@ class RowsGate(_Gate):
     """Bounds of the number of targets."""
 
     min: int | None = Field(default=None, ge=0)
+    """Number of targets."""
     max: int | None = Field(default=None, ge=0)
+    """Number of targets."""
     max_change: float | None = Field(default=None, ge=0)
-    """Change of their number, as a share."""
+    """Change of the number, a share."""
     max_gone: _Share = MOST_GONE
-    """The share of them that no file has any more."""
+    """Share that no file has any more."""
 
 
 class ColumnsGate(_Gate):
     """Bounds of what columns lose."""
 
     max_emptied: _Share = MOST_GONE
-    """The share of a column's values that no file has now."""
+    """Share of a column's values that the files lost."""
 
 
 class LeastShare(_Gate):
@@ -145,11 +151,11 @@ class HubnessGate(_Gate):
     max_most: int | None = Field(default=None, ge=0)
     """N_10 of the worst hub."""
     max_antihubs: _Share | None = None
-    """Share of the targets that are never found."""
+    """Share of targets never found."""
 
 
 class CanariesGate(_Gate):
-    """Share of the top 10 of canary queries that differ from the current version's."""
+    """Share of the top 10 of canary queries that changed."""
 
     max_changed: _Share | None = None
 
@@ -158,12 +164,13 @@ class FirstRightGate(_Gate):
     """R@1 on labelled pairs."""
 
     queries: str
-    """File of queries."""
+    """A file; this gate needs it."""
     relevant: str
-    """File with the ids of the right targets of each query."""
+    """Their labels, likewise."""
     min: _Share | None = None
+    """R@1."""
     max_drop: _Share | None = None
-    """Below the current version's."""
+    """Below the current version's R@1."""
 
 
 class Gates(_Section):
@@ -172,11 +179,11 @@ class Gates(_Section):
     rows: RowsGate = RowsGate(max_gone=MOST_GONE)
     columns: ColumnsGate = ColumnsGate(max_emptied=MOST_GONE)
     recall: LeastShare | None = None
-    """Recall of the index on held-out queries."""
+    """Recall@10 of the index."""
     hubness: HubnessGate | None = None
     canaries: CanariesGate | None = None
     coverage: LeastShare | None = None
-    """Share of the targets that the query bank covers."""
+    """Share of targets that the bank covers."""
     r_at_1: FirstRightGate | None = None
 
     @field_validator("*", mode="before")
@@ -191,15 +198,13 @@ class Retention(_Section):
     """Versions to keep once a new one is published. The current one always stays."""
 
     versions: int | None = Field(default=None, ge=1)
-    """The newest so many."""
+    """Newest versions to keep."""
 
 
 class ExecutorChoice(_Section):
     """The executor of the work."""
 
-    type: Annotated[str, AfterValidator(check_executor)] = Field(
-        default="local", description=f"Makes the passes over all targets: {NAMES}."
-    )
+    type: Annotated[str, AfterValidator(check_executor)] = Field(default="local", description=f"{NAMES}.")
 
 
 def _listed(given: Any) -> Any:
@@ -222,31 +227,33 @@ class ReindexJob(_Section):
     """The content of a collection. Paths are seen from the folder of the file."""
 
     version: Literal[1]
-    """Of this format."""
+    """1."""
     catalog: str | None = Field(default=None, min_length=1)
-    """Folder of the collections."""
+    """A folder or address."""
     collection: str
+    """A name."""
     metric: Metric = "cosine"
     targets: Annotated[list[TargetFiles], BeforeValidator(_sources)] = Field(min_length=1)
     payload_schema: dict[str, str] = {}
     """Types of payload columns."""
     query_bank: _Files = Field(min_length=1)
-    """Files of example queries, folders of files, or patterns."""
+    """Files, folders or patterns."""
     publish: _Files | None = None
-    """Databases whose rows of the same ids get the offsets."""
+    """Databases whose rows get the offsets."""
     target_bank: _Files | None = None
-    """Files of extra targets, likewise."""
+    """Extra targets, likewise."""
     live_queries: str | None = None
-    """About 200 real ones choose the strength."""
+    """A file; they choose the strength."""
     clicks: str | None = None
-    """Clicks, which choose the target prior: a table with `query`, a row or id of the bank or a vector, and `target`;
-    or the folder of the query sample."""
+    """A table, or the folder of the query sample."""
     bank_of_targets: bool = False
+    """Take a bank that holds targets."""
     target_prior: str | None = Field(default=None, min_length=1)
-    """The payload column of how often each target should be found."""
+    """A payload column: how often each should be found."""
     fit_by: str | None = Field(default=None, min_length=1)
-    """The payload column of the group whose own queries correct a target."""
+    """A payload column: groups."""
     encoder: str | None = None
+    """A file that describes it."""
     correction: Annotated[CorrectionChoice, BeforeValidator(_short)] = CorrectionChoice()
     index: IndexChoice = IndexChoice()
     refit: RefitRules = RefitRules()
@@ -254,12 +261,13 @@ class ReindexJob(_Section):
     retention: Retention = Retention()
     executor: ExecutorChoice = ExecutorChoice()
     dims: SkipValidation[int | Literal["auto"] | None] = None
-    """Reduce vectors to so many dimensions; auto chooses."""
+    """Fewer dimensions: a number or auto."""
     keep_full: bool = False
-    """Only the index has `dims` dimensions; whole vectors rank."""
+    """Whole vectors beside `dims`."""
     seed: int = Field(default=0, ge=0)
+    """Of held-out queries and training."""
     skip_bad_rows: bool = False
-    """Leave rows that are no vectors out."""
+    """Leave rows out that are no vectors."""
 
     @field_validator("collection")
     @classmethod

@@ -67,13 +67,9 @@ class IndexType(ABC):
     def ladder(self, count: int) -> list[dict[str, Any]]:
         """Return search parameters to try for `count` targets, in turn: one with larger values only costs more."""
 
-    def scanned(self, parameters: SearchParameters, count: int) -> float:
-        """Return the share of all codes that a search looks at; 0 if that does not grow with the targets."""
-        return 0.0
-
-    def whole_scan(self, count: int) -> dict[str, Any] | None:
-        """Return search parameters that look at all codes, and do little else; None for a kind without."""
-        return None
+    def lists(self, count: int) -> int:
+        """Return the number of lists that the codes of `count` targets are in."""
+        return 1
 
     def check(self, parameters: SearchParameters) -> None:
         """Raise `InputError` for an unknown search parameter or a wrong value."""

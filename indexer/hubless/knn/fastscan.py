@@ -24,7 +24,6 @@ from hubless.vectors.arrays import F32
 
 TRAINING_ROWS = 16_384
 K_FACTORS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
-LISTED_K_FACTORS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256)
 STEPS = 2
 """Numbers of lists to try for each power of 2: the time of neighbours differs by a quarter or so."""
 SCANNED_A_COMPARED = 32
@@ -57,9 +56,6 @@ class FastScan(IndexType):
         codes = (1 + self.fine) * most_codes(dim) // 2
         return count * (dim * NUMBER_BYTES[self.precision] + codes + 8) + self.lists(count) * dim * 4
 
-    def lists(self, count: int) -> int:
-        return 1
-
     def training_rows(self, count: int) -> int:
         return min(count, TRAINING_ROWS)
 
@@ -72,12 +68,6 @@ class FastScan(IndexType):
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
         return [{"k_factor": factor} for factor in halving(K_FACTORS)]
-
-    def scanned(self, parameters: SearchParameters, count: int) -> float:
-        return min(1.0, float(parameters.get("nprobe", 1)) / self.lists(count))
-
-    def whole_scan(self, count: int) -> dict[str, Any] | None:
-        return {"k_factor": 1}
 
     def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
         return None if selected * SCANNED_A_COMPARED <= count else parameters
@@ -101,12 +91,7 @@ class IvfFastScan(FastScan):
         return max(list_training_rows(count), super().training_rows(count))
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
-        # a staircase: with more lists, as few candidates as still suffice. The first few tell where it begins
-        *fewer, most = LISTED_K_FACTORS
-        begin = [{"nprobe": nprobe, "k_factor": most} for nprobe in halving(probes(count))]
-        steps = probes(count, STEPS)
+        # a staircase: with more lists, as few candidates as still suffice. The most tell first whether any do
+        *fewer, most = K_FACTORS
         factors = [most, *halving(fewer)]
-        return begin + [{"nprobe": nprobe, "k_factor": factor} for nprobe in steps for factor in factors]
-
-    def whole_scan(self, count: int) -> dict[str, Any] | None:
-        return {"nprobe": self.lists(count), "k_factor": 1}
+        return [{"nprobe": nprobe, "k_factor": factor} for nprobe in probes(count, STEPS) for factor in factors]

@@ -97,6 +97,13 @@ class TrainingSample:
             start = some[-1]
         return best
 
+    def lists_needed(self, lists: int, queries: F32, best: F32, recall: float) -> int:
+        """Return the fewest of so many lists that hold this share of the best targets (m·k, d') of queries (m, d')."""
+        asked = self._turn(queries) @ self.guides(lists).T
+        of_best = (self._turn(best) @ self.centroids(lists).T).argmax(axis=1).reshape(len(asked), -1)
+        nearer = [(row > row[of, np.newaxis]).sum(axis=1) for row, of in zip(asked, of_best, strict=True)]
+        return 1 + int(np.quantile(nearer, recall))
+
     def codebook(self, together: int) -> faiss.ProductQuantizer:
         """Return a trained product quantiser whose 4-bit codes cover so many directions each."""
         if together not in self._codebooks:

@@ -56,7 +56,7 @@ def recall_curve(
         if any(_is_known(parameters, each, aim) for each in curve):
             continue
         scores, _ = search(queries, exact_scores.shape[1], parameters)
-        latency = _latency(search, queries[:TIMED_QUERIES], exact_scores.shape[1], parameters, clock)
+        latency = latency_of(search, queries, exact_scores.shape[1], parameters, clock)
         found = _found(scores, exact_scores)
         error = float(found.std() / np.sqrt(len(found)))
         curve.append(Setting(parameters, float(found.mean()), latency, error))
@@ -107,10 +107,11 @@ def _found(scores: F32, exact_scores: F32) -> F64:
     return found
 
 
-def _latency(search: Search, queries: F32, k: int, parameters: dict[str, Any], clock: Clock) -> float:
+def latency_of(search: Search, queries: F32, k: int, parameters: SearchParameters, clock: Clock = thread_time) -> float:
+    """Return the median time of a single query on one thread, in milliseconds."""
     times = []
     with openmp_threads(1):
-        for query in queries:
+        for query in queries[:TIMED_QUERIES]:
             start = clock()
             search(query[np.newaxis], k, parameters)
             times.append(clock() - start)

@@ -41,6 +41,7 @@ class WritableCollection:
         self.current = base
         self.log = log
         self.error: Exception | None = None
+        self.news: object = None  # what told of writes when whoever follows it had all of them
         self._sought = 0  # the number that was noted when it was looked for last
         in_each_process(self)
 

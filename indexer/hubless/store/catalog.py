@@ -120,7 +120,8 @@ class Staging:
                     with suppress(FileNotFoundError):
                         (self.folder / kind).rmdir()
                 sync(self.folder)
-                verify(self.home / VERSIONS / self.version, complete, hashes=False, known=_own(complete))
+                own = {name for name in complete.files if "/" not in name}
+                verify(self.home / VERSIONS / self.version, complete, hashes=False, known=own)
                 move(self.folder, self.home / VERSIONS / self.version)
                 replace_text(self.home / CURRENT, self.version)
                 # before another build becomes current: a lock that is left says that this version never was current
@@ -134,10 +135,6 @@ def overtaken(name: str, current: str | None) -> PreconditionFailed:
     return PreconditionFailed(
         f"version {current} of {name!r} became current while the job ran, so nothing was published: begin again with it"
     )
-
-
-def _own(manifest: Manifest) -> set[str]:
-    return {name for name in manifest.files if "/" not in name}
 
 
 class Catalog:

@@ -1,7 +1,6 @@
 """Hubness: of the live queries, of the bank queries, planted, and drawn on a plane."""
 
 import asyncio
-from functools import partial
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -58,8 +57,7 @@ async def get_hubness(call: Call, held: Held) -> Response:
     engine = call.engine
     live = engine.live(held)
     await live.compare(held, lambda work: engine.run(call.trace, work, held, _SHARE))
-    document = await engine.run(call.trace, partial(live.describe, held), held)
-    return send({**document, **served(held)})
+    return send({**await call.run(held, live.describe, held), **served(held)})
 
 
 @hubness_routes.at(
@@ -71,7 +69,7 @@ async def get_hubness(call: Call, held: Held) -> Response:
 )
 async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) -> Response:
     """Of the version as it was built, raw and corrected at strength 1."""
-    return send(await call.engine.run(call.trace, partial(_occurrence, held.origin, url.limit or _HUBS), held))
+    return send(await call.run(held, _occurrence, held.origin, url.limit or _HUBS))
 
 
 @hubness_routes.at(
@@ -84,7 +82,7 @@ async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) 
 )
 async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> Response:
     """Asks the stored bank queries, raw and at strength 1. The first request for a version takes longest."""
-    return send(await call.engine.run(call.trace, partial(_findings, held.origin, url.id), held))
+    return send(await call.run(held, _findings, held.origin, url.id))
 
 
 @hubness_routes.at("GET", f"{_PATH}/scan", "The last scan for planted hubs that was kept", ScanAnswer)
@@ -105,7 +103,7 @@ async def get_projection(call: Call, held: Held, url: UrlOf[ProjectionRequest]) 
     """Of the version as it was built: at most 5,000 targets, always with those that are found most often."""
     if url.column is not None:
         check_column(url.column, held.origin.manifest.payload_columns, "column")
-    answer = await call.engine.run(call.trace, partial(_projection, held.origin, url.column), held)
+    answer = await call.run(held, _projection, held.origin, url.column)
     return await send_heavy(_VALUES * len(answer["targets"]["id"]), lambda: answer)
 
 

@@ -34,7 +34,7 @@ async def post_clicks(call: Call, held: Told, body: ClicksRequest) -> Response:
         raise InputError("clicks", "a service that samples queries: set HUBLESS_QUERY_SAMPLE", "none")
     told = body.clicks
     asked = [what_is_asked(click.query, f"clicks[{place}].query.") for place, click in enumerate(told)]
-    rows = await call.engine.run(call.trace, lambda: held.find([click.target for click in told]), held)
+    rows = await call.run(held, held.find, [click.target for click in told])
     unknown = [
         f"clicks[{place}].target {describe(click.target)}"
         for place, (click, row) in enumerate(zip(told, rows, strict=True))

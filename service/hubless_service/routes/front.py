@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hubless_service.access.authentication import KeyCheck
 from hubless_service.http.exchange import Exchange
 from hubless_service.http.problems import respond
-from hubless_service.http.trace import SCOPE_KEY, Headers, Trace, heads_of
+from hubless_service.http.trace import SCOPE_KEY, Trace, heads_of
 from hubless_service.observing.middleware import CLIENT_CLOSED, Observer
 from hubless_service.routes.route import AppState, Call, DirectRoute
 
@@ -44,27 +44,27 @@ class Front:
             scope[SCOPE_KEY] = trace = Trace("", scope, heads_of(scope["headers"]), receive)
         self.observer.begin(trace)
         try:
-            status, headers, body = await self._answer(scope, receive, trace)
+            answer = await self._answer(scope, receive, trace)
         except (Exception, asyncio.CancelledError) as error:
             failure = self.observer.failed(error, trace)
             if failure is None:
                 self.observer.end(scope, CLIENT_CLOSED, trace)
                 return
-            status, headers, body = _parts(failure)
+            answer = failure
+        status = answer.status_code
         self.observer.end(scope, status, trace)
-        stamped = self.observer.stamped(scope["path"], trace, headers)
-        if scope["method"] == "HEAD":
-            body = b""
+        headers = self.observer.stamped(scope["path"], trace, answer.raw_headers)
+        body = b"" if scope["method"] == "HEAD" else bytes(answer.body)
         if isinstance(trace, Exchange):
-            await trace.answer(status, stamped, body)
+            await trace.answer(status, headers, body)
         else:
-            await send({"type": "http.response.start", "status": status, "headers": stamped})
+            await send({"type": "http.response.start", "status": status, "headers": headers})
             await send({"type": "http.response.body", "body": body})
 
-    async def _answer(self, scope: Scope, receive: Receive, trace: Trace) -> tuple[int, Headers, bytes]:
-        """Return status, headers and body of the answer."""
+    async def _answer(self, scope: Scope, receive: Receive, trace: Trace) -> Response:
+        """Return the answer of what is asked, whole."""
         if isinstance(trace, Exchange) and trace.refusal:
-            return _parts(respond(trace.refusal, trace))
+            return respond(trace.refusal, trace)
         method = scope["method"]
         cors = self.cors if b"origin" in trace.heads else None
         found = None if cors else self._find(method, scope["path"])
@@ -75,9 +75,9 @@ class Front:
         if cors:
             return await self._through(cors(respond(problem, trace) if problem else self.layers), scope, receive)
         if problem:
-            return _parts(respond(problem, trace))
+            return respond(problem, trace)
         if found:
-            return _parts(await found[0].respond(Call(scope, self.state)))
+            return await found[0].respond(Call(scope, self.state))
         return await self._through(self.layers, scope, receive)
 
     def _find(self, method: str, path: str) -> tuple[DirectRoute, dict[str, str]] | None:
@@ -87,23 +87,18 @@ class Front:
                 return route, found.groupdict()
         return None
 
-    async def _through(self, app: ASGIApp, scope: Scope, receive: Receive) -> tuple[int, Headers, bytes]:
+    async def _through(self, app: ASGIApp, scope: Scope, receive: Receive) -> Response:
         """Return the answer of layers below, once it is whole: pages are small."""
-        status, headers, body = 0, Headers(), list[bytes]()
+        answer = Response()
 
         async def collect(message: Message) -> None:
-            nonlocal status, headers
             if message["type"] == "http.response.start":
-                status, headers = message["status"], list(message.get("headers", ()))
+                answer.status_code, answer.raw_headers = message["status"], list(message.get("headers", ()))
             else:
-                body.append(message.get("body", b""))
+                answer.body = bytes(answer.body) + message.get("body", b"")
 
         inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         await app(inner, receive, collect)
         if "route" in inner:
             scope["route"] = inner["route"]
-        return status, headers, b"".join(body)
-
-
-def _parts(response: Response) -> tuple[int, Headers, bytes]:
-    return response.status_code, response.raw_headers, bytes(response.body)
+        return answer

@@ -67,15 +67,14 @@ async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     """A request without a body counts all."""
     counted = held.count
     if filter := body.filter:
-        counted = (await call.engine.run(call.trace, lambda: matches_of(held, filter, [call.trace]), held)).count
+        counted = (await call.run(held, matches_of, held, filter, [call.trace])).count
     return send({"count": counted, **served(held)})
 
 
 @point_routes.at("POST", _POINTS, "Several targets by their ids", PointsAnswer, *openapi.SEARCHED)
 async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     """In the order of the ids; those that no target bears are listed apart."""
-    work = partial(find_targets, held, body.ids, body.with_ or _usual(held))
-    found, missing = await call.engine.run(call.trace, work, held)
+    found, missing = await call.run(held, find_targets, held, body.ids, body.with_ or _usual(held))
 
     def answer() -> PointsAnswer:
         return {"points": found.written, "missing": missing, **served(held)}
@@ -93,14 +92,13 @@ async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
 )
 async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> Response:
     """Pass the `cursor` of each answer to the next request, until it is null. A new version begins a new scroll."""
-    trace = call.trace
     cursor = read_cursor(body.cursor, body.filter)
     if body.cursor is None or cursor.reached > held.seq:
-        held = await call.engine.freshness.latest(trace, held.name)
+        held = await call.engine.freshness.latest(call.trace, held.name)
     limit = call.settings.usual_limit if body.limit is None else body.limit
     extras = body.with_ or _usual(held)
-    work = partial(scroll_targets, held, cursor.row(held), limit, body.filter, extras, trace)
-    found, following = await call.engine.run(trace, work, held)
+    given = held, cursor.row(held), limit, body.filter, extras, call.trace
+    found, following = await call.run(held, scroll_targets, *given)
     page = None if following is None else write_cursor(held, following, body.filter)
 
     def answer() -> ScrollAnswer:
@@ -125,7 +123,7 @@ async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -
     def read() -> StoredTarget:
         return stored_targets(held, np.array([held.row(held.parts.ids.parse(id))]), extras).written[0]
 
-    target = await call.engine.run(call.trace, read, held)
+    target = await call.run(held, read)
     answer: PointAnswer = {**target, **served(held)}
     return send(answer, (b"etag", b'"%d"' % target["seq"]))
 

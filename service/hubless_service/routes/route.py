@@ -5,6 +5,7 @@ FastAPI makes the contract from the signatures. It would solve dependencies at t
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_type_hints
 
@@ -54,6 +55,10 @@ class Call(Request):
     def deadline(self) -> float:
         """When the time of a request that names none is over, on the clock of `perf_counter`."""
         return self.trace.started + self.settings.default_timeout_ms / 1000
+
+    async def run(self, held: Collection, work: Callable[..., _T], *given: Any) -> _T:
+        """Do some work on a collection in a search thread."""
+        return await self.engine.run(self.trace, partial(work, *given), held)
 
     def check_role(self, role: Role, name: str | None = None) -> Access:
         """Raise `forbidden` unless the request may write, or administer; return what it may do.

@@ -14,6 +14,7 @@ from hubless.errors import InputError
 from hubless_service import openapi
 from hubless_service.http.answers import BatchAnswer, QueryAnswer
 from hubless_service.http.exchange import Exchange
+from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import (
     Asked,
     BatchRequest,
@@ -57,11 +58,13 @@ _OPTIONS = {
 
 async def _room(call: Call) -> None:
     """Refuse before the body is read what would find no room to wait, or wait for too long."""
-    trace = call.trace
-    seconds = call.settings.default_timeout_ms / 1000
-    if not isinstance(trace, Exchange) or trace.more_body or trace.mentions(_TIME):
-        seconds = inf  # it may name its time itself
-    call.engine.check_room(perf_counter(), trace.late, seconds)
+    trace, check, now = call.trace, call.engine.check_room, perf_counter()
+    try:
+        check(now, trace.late, call.settings.default_timeout_ms / 1000)
+    except HttpProblem:
+        if isinstance(trace, Exchange) and not trace.more_body and not trace.mentions(_TIME):
+            raise
+        check(now, trace.late, inf)  # it may name its time itself
 
 
 @query_routes.at(

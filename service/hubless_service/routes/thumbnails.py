@@ -53,7 +53,7 @@ async def get_picture(
     folder = call.settings.pictures
     if folder is None:
         raise HttpProblem("picture_not_found", "The server has no pictures: HUBLESS_PICTURES names their folder.")
-    place = await call.engine.run(call.trace, partial(_path_of, held, folder, id), held)
+    place = await call.run(held, _path_of, held, folder, id)
 
     async def read(make: Callable[[BinaryIO], _T], weight: int = 0) -> tuple[dict[str, str], _T]:
         return await call.engine.encoding.read(call.trace, weight, partial(_read, *place, pixels, make), call.deadline)

@@ -75,12 +75,17 @@ class Freshness:
         What was written is looked for if `writes` is set; a write follows the log by itself. For a collection that the
         key may not see this waits no longer than for one that is not there. Raises `CollectionNotFound`.
         """
-        shelf = self._shelf
-        if self.seen != self._catalog.answered.stamp() or self.opening:
-            await self.settle(trace, "")  # the name may be a new alias
-            if access.sees(own := shelf.own_name(name)):
-                await self.settle(trace, own)
+        shelf, catalog = self._shelf, self._catalog
+        news = catalog.answered.glance(), catalog.written.glance()  # before what they tell of
         own = shelf.own_name(name)
+        slot = shelf.slots.get(own)
+        if slot and slot.living and slot.living.news == news and access.sees(own):
+            return own, slot
+        if self.seen != catalog.answered.stamp() or self.opening:
+            await self.settle(trace, "")
+            own = shelf.own_name(name)  # the name may be a new alias
+            if access.sees(own):
+                await self.settle(trace, own)
         if not access.sees(own):
             raise shelf.absent(name)
         slot = shelf.slots.get(own)
@@ -91,7 +96,10 @@ class Freshness:
                 raise shelf.absent(name)
         elif writes and living.is_behind and (living.error is None or isinstance(living.error, REPLACED)):
             await self.latest(trace, own)
-        return own, shelf.known(own)
+        found = shelf.known(own)
+        if living and living is found.living and writes and not (shelf.loading or living.error):
+            living.news = news
+        return own, found
 
     def is_there(self, name: str) -> bool:
         """Return False if a collection is known to be gone."""
@@ -137,14 +145,10 @@ class Freshness:
 
     async def serves_current(self, trace: Trace, name: str) -> bool:
         """Wait until the current version of a collection is served or refused here, as long as the request may take."""
-        if await self._has_tried_current(name):
-            return True
         self.wanted.set()
-        while perf_counter() < self._end_of(trace):
+        while not (tried := await self._has_tried_current(name)) and perf_counter() < self._end_of(trace):
             await asyncio.sleep(_LOOK_SECONDS)
-            if await self._has_tried_current(name):
-                return True
-        return False
+        return tried
 
     async def _has_tried_current(self, name: str) -> bool:
         with suppress(HublessError):  # what is served is described all the same

@@ -114,7 +114,9 @@ class WholeIndex(FaissIndex):
         if how is None:
             scores, rows = self._best(augmented, k, only)
         else:
-            wanted = min(self._wanted(k), len(self) if only is None else only.count)
+            # so many candidates are ranked for k hits
+            wanted = max(k, min(_MOST_ASKED, self.candidates * max(k, DEPTH) // DEPTH))
+            wanted = min(wanted, len(self) if only is None else only.count)
             rows = np.sort(super().find(self._reduced(augmented), wanted, how, only)[1], axis=1)
             scores = self._scores(augmented, rows)
             best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
@@ -136,10 +138,6 @@ class WholeIndex(FaissIndex):
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         return self.full.take(np.asarray(rows, np.int64))
-
-    def _wanted(self, k: int) -> int:
-        """Return how many candidates are ranked for k hits."""
-        return max(k, min(_MOST_ASKED, self.candidates * max(k, DEPTH) // DEPTH))
 
     def _reduced(self, augmented: F32) -> F32:
         """Return augmented queries (m, d') as the index is asked."""
