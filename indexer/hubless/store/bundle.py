@@ -92,17 +92,19 @@ class SettingRecord(_Record):
     latency_ms: float
 
 
-class TriedRecord(SettingRecord):
-    """A kind of index that was built to see how fast it is, of a sample of the targets or of all.
-
-    Its parameters are the fastest that reach the recall, its time that of a processor.
-    """
+class TriedRecord(_Record):
+    """A kind of index that was built to see how fast it is, of a sample of the targets or of all."""
 
     type: str
     code_bytes: int | None
     """Bytes of the product codes of a target; null without."""
     targets: int
     """So many targets it was built of."""
+    parameters: dict[str, Any]
+    """The fastest search parameters that reach the recall."""
+    recall_at_10: float
+    latency_ms: float
+    """Processor time of a single query on one thread."""
     expected_ms: float | None
     """The same as expected with all targets; null where all are there."""
     seconds: float
