@@ -22,10 +22,7 @@ def on_files(files: Any, config: Any) -> Any:
     for words in called(typer.main.get_command(app)):
         printed = CliRunner().invoke(app, [*words, "--help"], env=PLAIN).output.strip()
         sections.append(f"## {' '.join(words)}\n\n```text\n{printed}\n```\n")
-    rows = [("not", "beside", "expected"), ("---",) * 3]
-    rows += [(", ".join(map("`{}`".format, each.given)), each.beside, each.expected) for each in INCOMPATIBLE]
-    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
-    together = f"## What cannot be given together\n\n{table}"
+    together = f"## What cannot be given together\n\n{table_of_incompatible()}"
     files.append(File.generated(config, PAGE, content="\n".join([TITLE, *sections, together])))
     return files
 
@@ -39,3 +36,10 @@ def called(group: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]
             yield from called(command, (*before, name))
         else:
             yield (*before, name)
+
+
+def table_of_incompatible() -> str:
+    """Return the table as Markdown."""
+    rows = [("not", "beside", "expected"), ("---",) * 3]
+    rows += [(", ".join(map("`{}`".format, each.given)), each.beside, each.expected) for each in INCOMPATIBLE]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)

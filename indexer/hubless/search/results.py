@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, UnknownField, names_of
@@ -20,6 +21,7 @@ RAW_DEPTH = 1000
 """A rank without the correction is searched for down to this one."""
 SHOWN_QUERIES, SHOWN_HITS = 5, 20
 """The most that a notebook shows."""
+_NUMBERS = "id", "score", "similarity", "offset", "share"
 WithPayload = bool | Sequence[str]
 """True for all columns, False for none of it, or the names of some."""
 Rows = Sequence[int] | NDArray[np.integer[Any]]
@@ -124,6 +126,28 @@ class Results:
     def numbers(self) -> tuple[list[list[float]], list[list[float]], list[list[float]]]:
         """Scores, similarities and offsets as lists: for several queries converted at once."""
         return self.scores.tolist(), self.similarities.tolist(), self.offsets.tolist()
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table of all hits: query, rank from 1, id and numbers, and payload as columns `payload.NAME`."""
+        rows = [
+            {"query": query, "rank": rank}
+            | {name: getattr(hit, name) for name in _NUMBERS}
+            | {f"payload.{name}": value for name, value in (hit.payload or {}).items()}
+            for query, hits in enumerate(self)
+            for rank, hit in enumerate(hits, 1)
+        ]
+        names = dict.fromkeys(chain(("query", "rank", *_NUMBERS), *rows))
+        return pa.table({name: [row.get(name) for row in rows] for name in names})
+
+    def to_pandas(self) -> Any:
+        """Return `to_arrow` as a data frame of pandas."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return `to_arrow` as a data frame of polars."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
 
     def __len__(self) -> int:
         return len(self.rows)
