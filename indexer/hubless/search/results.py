@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -156,10 +156,9 @@ class Results:
         return f"<Results of {len(self)} queries, {self.rows.shape[1]} hits each>"
 
     def _repr_html_(self) -> str:
-        from hubless.search.pages import render  # a notebook alone asks for it
+        from hubless.search.pages import render  # only notebooks need it
 
-        shown = [self[query] for query in range(min(len(self), SHOWN_QUERIES))]
-        return render("results.html", "hubless.search", results=self, shown=shown, most=SHOWN_HITS)
+        return render("results.html", results=self, shown=[*islice(self, SHOWN_QUERIES)], most=SHOWN_HITS)
 
     def __getitem__(self, query: int) -> list[Hit]:
         count = len(self.ids[query])
