@@ -66,19 +66,6 @@ def test_guided_queries_find_more_in_as_many_lists(vectors):
     assert found["guides"] > found["centroids"] + 0.05
 
 
-def test_fewest_lists_that_hold_a_share_of_the_best_are_known_without_an_index(vectors):
-    kind, queries = INDEXES["ivf_fastscan"], asked(300, 3)
-    exact = np.argsort(-(queries @ vectors.T), axis=1)[:, :10]
-    sample = TrainingSample(vectors, Columns(DIM, DIM), 0, asked(1000, 2))
-    needed = sample.lists_needed(kind.lists(COUNT), queries, vectors[exact.ravel()], 0.9)
-    index = kind.new(COUNT, vectors.shape[1], sample)
-    add_vectors(index, as_source(vectors, "targets"), sample=sample)
-    for lists, enough in ((needed, True), (needed - 1, False)):
-        _, rows = kind.search(index, queries, 10, {"nprobe": lists, "k_factor": COUNT // 10})
-        shared = [len(set(a) & set(b)) for a, b in zip(rows, exact, strict=True)]
-        assert (np.mean(shared) >= 9) == enough
-
-
 def test_fine_codes_are_halves_of_the_others_and_share_directions_and_lists():
     wide = folded_targets(normal(COUNT, 136, 0), np.zeros(COUNT, np.float32))
     sample = TrainingSample(wide, Columns(136, 136))

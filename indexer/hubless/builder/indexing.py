@@ -14,6 +14,7 @@ from typing import Self, TypeAlias
 import faiss
 import numpy as np
 
+from hubless.builder.lists import lists_needed, lists_pay
 from hubless.builder.shards import most_in_a_shard, shard_sizes
 from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES
@@ -37,9 +38,6 @@ from hubless.vectors.arrays import F32, I64
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import ChangedVectors, VectorSource, in_memory, rows_of, sample
 
-LISTS_COST = 220.0
-"""A search in lists takes as long as a scan of a share 1 − 220/√n of all codes: of 0.3 at 100,000 targets. There a half
-of the lists took 1.3 to 1.7 times as long, 0.25 to 0.38 about as long, and an eighth 0.65 to 0.75."""
 FINER = 1.5
 """The time of a scan of finer codes, as a multiple of that of the others. Measured: 1.5 to 1.65."""
 GUIDING = 2000
@@ -189,7 +187,7 @@ class _Folded:
             asked = order.answers.queries
             augmented = folded_queries(asked if directions is None else asked @ directions, 1.0)
             best = vectors.take(order.answers.rows.ravel())
-            least = trained_on.lists_needed(lists, pivoted(augmented, pivot), best, order.aims.recall)
+            least = lists_needed(trained_on, lists, pivoted(augmented, pivot), best, order.aims.recall)
         return cls(order, directions, rows, vectors, trained_on, least)
 
     def index(self, kind: IndexType, made: faiss.Index, start: int) -> FaissIndex:
@@ -253,9 +251,9 @@ def _candidates(
     folded = {form: _Folded.of(order, directions, some, sizes[0]) for form, some in forms.items()}
     lists = max(kind.lists(sizes[0]) for kind in kinds)
     least = max(each.least for each in folded.values())
-    pays = least / lists <= 1 - LISTS_COST / np.sqrt(sizes[0])
+    pay = lists_pay(least, lists, sizes[0])
     made = list[_Candidate]()
-    for kind in [each for each in kinds if (each.lists(sizes[0]) > 1) == pays] or kinds:
+    for kind in [each for each in kinds if (each.lists(sizes[0]) > 1) == pay] or kinds:
         if not made or _rescores_long(made[0], order):
             made.append(_build(kind, folded[_form(kind)], sizes, place, steps))
     return made
