@@ -50,7 +50,7 @@ RUN useradd --no-log-init --uid 10001 --user-group --no-create-home --home-dir /
 FROM scratch
 LABEL org.opencontainers.image.title="hubless" \
       org.opencontainers.image.description="Vector search without hubs: build job and HTTP service" \
-      org.opencontainers.image.version="0.2.0" \
+      org.opencontainers.image.version="0.3.0.dev0" \
       org.opencontainers.image.licenses="Apache-2.0" \
       io.hubless.sbom="/opt/hubless/sbom.cdx.json"
 

@@ -45,7 +45,7 @@ SELDOM = $(wildcard $(TESTS:%=%/support)) tests/mutants benchmarks $(wildcard do
 	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' $(TESTS) --include='test_*.py' --include=conftest.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test rings test-all attack crash simulate mutants lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock wheels distributions sbom audit pin-base clean
+.PHONY: help setup demo test rings test-all attack crash simulate mutants lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras mteb stores clouds milvus lock wheels distributions sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -64,6 +64,7 @@ endef
 $(eval $(call ENVIRONMENT,$(VENV),dev,. clients/python $(RINGS)))
 $(eval $(call ENVIRONMENT,.venv-extras,dev extras,. clients/python $(ALL_RINGS)))
 $(eval $(call ENVIRONMENT,.venv-stores,dev stores,. clients/python $(RINGS)))
+$(eval $(call ENVIRONMENT,.venv-mteb,dev mteb,. clients/python $(RINGS)))
 $(eval $(call ENVIRONMENT,.venv-demo,service build,. lab))
 $(eval $(call ENVIRONMENT,.venv-lowest,lowest,. lab clients/python))
 $(eval $(call ENVIRONMENT,.venv-generators,generators))
@@ -90,6 +91,7 @@ test-all: setup typescript .venv-lowest/.ready $(ADAPTERS:%=.venv-%/.ready) .ven
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) --hypothesis-seed=0 $(TESTS) $(ARGS)
 	$(MAKE) --no-print-directory extras
+	$(MAKE) --no-print-directory mteb
 	$(MAKE) --no-print-directory stores
 	$(MAKE) --no-print-directory clouds
 
@@ -145,6 +147,9 @@ mcp: setup .venv-mcp/.ready  ## test the server of MCP, in an environment of its
 extras: .venv-extras/.ready  ## test what needs large packages, in an environment that has them
 	OMP_WAIT_POLICY=passive .venv-extras/bin/python -m pytest $(EXTRAS) $(ARGS)
 
+mteb: .venv-mteb/.ready  ## test the index for mteb, which brings PyTorch
+	HF_HUB_OFFLINE=1 OMP_WAIT_POLICY=passive .venv-mteb/bin/python -m pytest lab/tests/test_mteb.py $(ARGS)
+
 stores: .venv-stores/.ready  ## test corrections in Chroma and LanceDB too, whose clients are large
 	OMP_WAIT_POLICY=passive .venv-stores/bin/python -m pytest databases/tests $(ARGS)
 
@@ -185,10 +190,11 @@ DEV := pyproject.toml $(call EXTRA,serve static onnx $(IMAGE_EXTRAS) $(notdir $(
 TOGETHER := -c requirements/together.txt
 IN_SERVICE = $$(awk -F== 'NF > 1 {print "--no-emit-package", $$1}' requirements/service.txt)
 lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest
-	cat requirements/dev.txt requirements/extras.txt requirements/stores.txt >requirements/together.txt
-	$(LOCK) $(DEV) --group extras --group stores -o requirements/together.txt
+	cat requirements/dev.txt requirements/extras.txt requirements/mteb.txt requirements/stores.txt >requirements/together.txt
+	$(LOCK) $(DEV) --group extras --group mteb --group stores -o requirements/together.txt
 	$(LOCK) $(TOGETHER) $(DEV) -o requirements/dev.txt
 	$(LOCK) $(TOGETHER) --group extras -o requirements/extras.txt
+	$(LOCK) $(TOGETHER) --group mteb -o requirements/mteb.txt
 	$(LOCK) $(TOGETHER) --group stores -o requirements/stores.txt
 	$(LOCK) $(TOGETHER) --group build -o requirements/build.txt
 	$(LOCK) $(TOGETHER) $(IMAGE) -o requirements/service.txt

@@ -26,6 +26,7 @@ TOUCHES = {
     ),
     "milvus": ("engines/milvus/", "indexer/hubless/search/engines/", "requirements/milvus.txt"),
     "stores": ("databases/", "indexer/hubless/jobs/databases.py", "requirements/stores.txt", *ENVIRONMENTS),
+    "mteb": ("lab/hubless_lab/mteb_index.py", "lab/tests/test_mteb.py", "benchmarks/others/", "requirements/mteb.txt"),
     "clouds": ("objects/", "indexer/hubless/store/addressed.py", "Makefile"),
     **{
         name: (f"clients/{name}/", "clients/python/", "clients/tests/adapters/", f"requirements/{name}.txt", "Makefile")

@@ -5,7 +5,7 @@ reduced by the basis that a build fits on the query bank and the target bank. `f
 coordinates instead, as models do that are trained for it. The column `dims="auto"` is what a build chooses without
 labels, by the banks; R@1 is that of other queries. `¼, keep_full` has a quarter in the index, and whole vectors rank.
 
-Prints Markdown: R@1 in per cent, and the dimensions that `auto` takes. Everything is kept in
+Prints Markdown: the change of R@1 in points, mean of the sets / worst set. Everything is kept in
 `docs/images/dimensions.json`.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import hubless
-from benchmarks.gains import IMAGES, NAMES
+from benchmarks.gains import IMAGES, signed
 from benchmarks.real_sets import Set, hits, of_each, print_sets, trial
 from hubless.builder.inputs.bases import fit_space
 from hubless.builder.recipe import Recipe
@@ -90,16 +90,15 @@ def measure(data: Set, seeds: int) -> dict[str, Any]:
 
 
 def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line a set: raw / `auto` with all dimensions and with fewer, and what `dims="auto"` takes."""
-    shown = ("all", "½", "¼")
-    yield f'| set | d | {" | ".join(shown)} | `dims="auto"` | takes |'
-    yield "| --- | ---: |" + " ---: |" * (len(shown) + 2)
-    for found in sets:
-        figures = found["figures"]
-        cells = " | ".join(f"{raw:.1f} / {auto:.1f}" for raw, auto in (figures[name] for name in shown))
-        name = NAMES.get(found["set"], found["set"]).replace("\n", " ")
-        takes = " to ".join(str(value) for value in sorted({min(found["chosen"]), max(found["chosen"])}))
-        yield f"| {name} | {found['dim']} | {cells} | {figures['auto'][1]:.1f} | {takes} |"
+    """A line for each way to fewer dimensions: what it changes beside all dimensions, raw and corrected."""
+    yield "| dimensions | `auto`, beside raw with all | `auto`, beside `auto` with all |"
+    yield "| --- | ---: | ---: |"
+    for name in (*SHARES, "auto"):
+        cells = []
+        for place in (0, 1):
+            changes = [found["figures"][name][1] - found["figures"]["all"][place] for found in sets]
+            cells.append(f"{signed(float(np.mean(changes)))} / {signed(min(changes))}")
+        yield f"| {f'`dims={name}`' if name == 'auto' else name} | {' | '.join(cells)} |"
 
 
 def main() -> None:

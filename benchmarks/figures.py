@@ -25,7 +25,6 @@ from benchmarks import (
     few_queries,
     gains,
     harness,
-    held_out,
     http_goals,
     job_keys,
     label_gate,
@@ -36,9 +35,11 @@ from benchmarks import (
     promises,
     query_logs,
     semantic_cache,
+    spend,
     target_priors,
     ten_million,
 )
+from benchmarks.others import tables
 from hubless_service.processes.workers import WORKER_BYTES
 
 ROOT = Path(__file__).parents[1]
@@ -149,9 +150,8 @@ NAMED: dict[str, Callable[[], str]] = {
     "ms of fastscan": lambda: _single_ms("fastscan"),
     "cost": lambda: _cost("flat", "fastscan"),
     "cost of lists": lambda: _cost("ivf_fastscan"),
-    "table of more targets": lambda: _table(ten_million.sums(kept("performance/ten_million.json"))),
+    "a billion targets": lambda: ten_million.sentence(kept("performance/ten_million.json")),
     "table of words": lambda: _table(expected_gain.summary(kept("performance/expected_gain.json")["banks"])),
-    "table of held-out queries": lambda: _table(held_out.table(kept("performance/held_out.json"))),
     "table of gains": lambda: _lines(gains.markdown(_sets())),
     "table of few queries": lambda: _lines(few_queries.markdown(_sets_of(few_queries))),
     "table of query logs": lambda: _lines(query_logs.markdown(_sets_of(query_logs))),
@@ -165,7 +165,9 @@ NAMED: dict[str, Callable[[], str]] = {
     "table of scores alone": lambda: _lines(confidence_of_scores.table(kept("performance/confidence_of_scores.json"))),
     "table of logs": lambda: _lines(logs_of_search.means(_sets_of(logs_of_search))),
     "table of texts": lambda: _lines(logs_of_search.of_texts(kept("images/logs_of_search.json")["texts"])),
+    "table of mteb": lambda: _lines(tables.of_mteb(kept("performance/mteb.json"))),
     "table of job keys": lambda: _lines(job_keys.table()),
+    "table of a second look": lambda: _lines(spend.table(kept("performance/spend.json"))),
     "table of a cache": lambda: _lines(semantic_cache.table(kept("performance/semantic_cache.json"))),
 }
 

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.real_sets import SIZES, Set, hits, open_set, trial
-from hubless import CORRECTIONS, measures
+from hubless import measures
 from hubless.kernels.reductions import top_k
 from hubless.vectors.sources import ArrayVectors
-from hubless_demo.measuring import Ranking, encode_known, rank
+from hubless_demo.measuring import Ranking, encode_known, rank, trial_of
 from hubless_demo.story import Findings, learn_and_measure
 from hubless_lab.charts import ACCENT, INK, RAW, Axis, bent
 from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.tally import RECALLS
 from hubless_lab.marked_charts import MarkedChart
 from hubless_lab.occurrence_plots import occurrence_chart
 
@@ -134,7 +135,7 @@ def draw(sets: Sequence[Mapping[str, Any]], path: Path) -> None:
     label = "change of R@1 against raw, in points; bars: every single build with auto"
     x = Axis(label, -8.5, 48, ticks, bent(5, 1.2), grid=True)
     chart = MarkedChart(x, Axis("", -0.6, len(sets) - 0.3, names), (800, 62 * len(sets) + 60))
-    chart.rule(INK, x=0)
+    chart.line([0, 0], [chart.y.low, chart.y.high], INK, width=1.5)
     for place, found in enumerate(sets[::-1]):
         every = changes(found)
         chart.line([min(every), max(every)], [place, place], BAR, width=11)
@@ -156,9 +157,9 @@ def measure_demo() -> dict[str, Any]:
     found = learn_and_measure(None, 0)
     rankings = {
         ranking.name: {
-            "recall": {str(k): round(100 * recall, 1) for k, recall in ranking.recall.items()},
-            "skewness": round(ranking.skewness, 2),
-            "occurrence": sorted(ranking.occurrence.tolist(), reverse=True),
+            "recall": {str(k): round(100 * ranking.quality[f"recall_at_{k}"], 1) for k in RECALLS},
+            "skewness": round(ranking.quality["skewness"], 2),
+            "occurrence": sorted(map(round, ranking.occurrence.tolist()), reverse=True),
         }
         for ranking in found.rankings
     }
@@ -170,11 +171,8 @@ def recall_by_names(found: Findings) -> float:
     """R@1 in per cent with a bank of what the functions are called, as a payload has it on the first day."""
     pairs = found.parts.held_out
     encoders = found.encoders
-    queries, relevant = encode_known(encoders, pairs)
     bank, _ = encode_known(encoders, [replace(pair, doc=re.sub(r"[._]+", " ", pair.name)) for pair in pairs])
-    gallery = encoders.code.encode(pairs)
-    offsets = CORRECTIONS["auto"]().fit(bank, gallery).offsets(gallery)
-    return 100 * rank("names", queries, gallery, relevant, offsets).recall[1]
+    return 100 * rank(trial_of(encoders, pairs, bank), Method("auto")).quality["recall_at_1"]
 
 
 def sentences(demo: Mapping[str, Any]) -> str:

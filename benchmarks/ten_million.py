@@ -45,15 +45,7 @@ SERVED = {"merge_at": 0, "default_timeout_ms": 60_000, "log_level": "warning"}
 FILTER = {"field": "part", "eq": 7}
 PASSES = ("reading the inputs", "fitting the correction", "computing offsets")
 """Stages of a build that Ray shares out."""
-MORE, CORES, MACHINES = (10**8, 10**9), 16, 10
-SUMS = (
-    "core-hours",
-    "hours, 16 cores",
-    "hours, 10 of them by Ray",
-    "GB of files",
-    "segments",
-    "ms of a query, 1 thread",
-)
+BILLION, CORES, MACHINES = 10**9, 16, 10
 
 
 def prepare(folder, count, dim, dtype, real):
@@ -264,12 +256,10 @@ def costs(name):
 ROWS = {
     **costs("build"),
     "index": index_of,
-    "segments": lambda each: f"{each['build']['segments']}",
     "on disk, GB": lambda each: gigabytes(each["build"]["disk_bytes"]),
     "recall@10": lambda each: f"{each['asked']['all_recall']:.3f}",
     "single, processor ms": lambda each: f"{each['asked']['all_ms']:.2f}",
     "batch/s, one thread": lambda each: f"{each['asked']['batch_per_s']:,.0f}",
-    "filter of 1 %: recall@10": lambda each: f"{each['asked']['filtered_recall']:.3f}",
     "filter of 1 %: processor ms": lambda each: f"{each['asked']['filtered_ms']:.2f}",
     "open, library, s": lambda each: f"{each['asked']['open_s']:.2f}",
     "start of the service, s": lambda each: f"{each['served']['start_s']:.1f}",
@@ -300,21 +290,21 @@ def tables(result):
     return [[columns, *(row for row in rows if any(row[1:]))]]
 
 
-def sums(result):
-    """Return a table of what more targets take by the first of the measured shapes, if all grows as their number."""
+def sentence(result):
+    """Return what the first of the measured shapes takes, and a billion targets, if all grows as their number."""
     each = result["measured"][0]
     stages = each["build"]["stages"]
     build = each["build"]
     passes = sum(stages[name]["processor_seconds"] for name in PASSES) / 3600
-    index = build["processor_seconds"] / 3600 - passes
-    lines = [("targets", *SUMS)]
-    for count in (each["targets"], *MORE):
-        times = count / each["targets"]
-        alone = (passes + index) / CORES
-        shared = passes / (CORES * MACHINES) + index / CORES
-        found = passes + index, alone, shared, build["disk_bytes"] / 1e9, build["segments"], each["asked"]["all_ms"]
-        lines.append((f"{count / 1e6:,g} million × {each['shape'].split('-')[0]}", *(_short(times * x) for x in found)))
-    return lines
+    hours = build["processor_seconds"] / 3600
+    times = BILLION / each["targets"]
+    shared = passes / (CORES * MACHINES) + (hours - passes) / CORES
+    return (
+        f"{each['targets'] / 1e6:g} million × {each['shape'].split('-')[0]} take {_short(hours)} core-hours, "
+        f"{_short(build['disk_bytes'] / 1e9)} GB of files, and {_short(each['asked']['all_ms'])} ms a query. If all "
+        f"grows as their number, a billion takes {_short(times * hours / CORES)} hours on {CORES} cores, "
+        f"{_short(times * shared)} on {MACHINES} such machines."
+    )
 
 
 def _short(value):

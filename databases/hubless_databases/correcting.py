@@ -13,7 +13,7 @@ from hubless_databases.correct import INTO, correct, undo
 
 _GIVEN = (
     *("catalog", "collection", "targets", "query_bank", "ids", "payload", "metric", "index", "parameters", "fit_by"),
-    *("offsets", "clicks"),
+    *("offsets", "clicks", "payload_schema", "replace_writes"),
 )
 
 

@@ -8,7 +8,7 @@ import typer.main
 from mkdocs.structure.files import File
 from typer.testing import CliRunner
 
-from hubless.builder.incompatible import table_of_incompatible
+from hubless.builder.incompatible import INCOMPATIBLE
 from hubless.cli.application import app
 
 PAGE = "options.md"
@@ -36,3 +36,10 @@ def called(group: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]
             yield from called(command, (*before, name))
         else:
             yield (*before, name)
+
+
+def table_of_incompatible() -> str:
+    """Return the table as Markdown."""
+    rows = [("not", "beside", "expected"), ("---",) * 3]
+    rows += [(", ".join(map("`{}`".format, each.given)), each.beside, each.expected) for each in INCOMPATIBLE]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)

@@ -7,7 +7,7 @@ from hubless_service.app import create_app
 from hubless_service.settings import Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
-ROWS = re.findall(r"(?m)^\| `(hubless_\w+)` \|(.*?)\| (.*) \|$", PAGE)
+NAMES = re.findall(r"(?m)^\| `(hubless_\w+)", PAGE)
 
 
 def families(folder):
@@ -22,4 +22,4 @@ def families(folder):
 
 
 def test_metrics_are_those_of_the_code(tmp_path):
-    assert {name for name, _, _ in ROWS} == families(tmp_path)
+    assert set(NAMES) == families(tmp_path)

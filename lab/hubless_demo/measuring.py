@@ -1,22 +1,19 @@
 """Measure hubness on functions that encoders and corrections have not seen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import numpy as np
 
-from hubless import CORRECTIONS
 from hubless.errors import InputError, UnknownWords, ZeroVector
-from hubless.kernels.reductions import top_k
-from hubless.measures import k_occurrence, skewness
 from hubless.progress import Advance
-from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import ArrayVectors
+from hubless.vectors.arrays import F32, F64
 from hubless_demo.pairs import Pair
 from hubless_demo.word_vectors import Encoders
-from hubless_lab.experiments.tally import RECALLS
-from hubless_lab.measures import ranks, recall_at
+from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.tally import Quality, Tally
+from hubless_lab.experiments.trials import Pairs, Trial, banked_trial
 
 _HELD_OUT = 1500
 FEWEST_PAIRS = 60
@@ -31,14 +28,8 @@ class Ranking:
     """The quality of one ranking of the gallery, and how often each function (n,) is in a top 10."""
 
     name: str
-    recall: dict[int, float]
-    """R@k by k, from 0 to 1."""
-    occurrence: I64
-
-    @property
-    def skewness(self) -> float:
-        """Skewness of N_10."""
-        return skewness(self.occurrence)
+    quality: Quality
+    occurrence: F64
 
 
 @dataclass(frozen=True)
@@ -76,24 +67,29 @@ def rank_by_all(encoders: Encoders, parts: Split, advance: Advance) -> list[Rank
 
     The known pairs are query bank and target bank, so no bank query has its own function in the gallery.
     """
-    queries, relevant = encode_known(encoders, parts.held_out)
-    gallery = encoders.code.encode(parts.held_out)
     query_bank, _ = encode_known(encoders, parts.known)
-    target_bank = encoders.code.encode(parts.known)
-    rankings = [rank("raw", queries, gallery, relevant, np.zeros(len(gallery), np.float32))]
-    for name in CORRECTED:
+    trial = trial_of(encoders, parts.held_out, query_bank, encoders.code.encode(parts.known))
+    rankings = []
+    for name in ("none", *CORRECTED):
         # a small package has fewer than the published k of nnn
-        parameters = {"k": min(128, len(query_bank))} if name == "nnn" else {}
-        fitted = CORRECTIONS[name](**parameters).fit(query_bank, gallery, target_bank)
-        rankings.append(rank(name, queries, gallery, relevant, fitted.offsets(gallery)))
+        method = Method(name, {"k": min(128, len(query_bank))} if name == "nnn" else {})
+        rankings.append(rank(trial, method))
         advance(1)
     return rankings
 
 
-def rank(name: str, queries: F32, gallery: F32, relevant: Sequence[int], offsets: F32) -> Ranking:
-    """Measure the ranking of the gallery (n, d) by q·t − h(t). `relevant` (m,) is the right row of each query."""
-    # functions with the same words tie, however a processor rounds the products
-    scores = np.round(queries @ gallery.T - offsets, DECIMALS)
-    found = ranks(scores, [[row] for row in relevant])
-    _, rows = top_k(queries, ArrayVectors(gallery, "gallery"), K, offsets)
-    return Ranking(name, {k: recall_at(found, k) for k in RECALLS}, k_occurrence(rows, len(gallery)))
+def trial_of(encoders: Encoders, pairs: Sequence[Pair], query_bank: F32, target_bank: F32 | None = None) -> Trial:
+    """Return a search for each function by its documentation, to be corrected by a bank whose copies count."""
+    queries, rows = encode_known(encoders, pairs)
+    given = Pairs(queries, encoders.code.encode(pairs), [np.array([row]) for row in rows])
+    return replace(banked_trial(given, query_bank, target_bank), keep_copies=True)
+
+
+def rank(trial: Trial, method: Method) -> Ranking:
+    """Measure the ranking of a trial by a method."""
+    tally = Tally(len(trial.targets))
+    for _, block, scores in trial.rankings([method.fit(trial)]):
+        # functions with the same words tie, however a processor rounds the products
+        tally.add(np.round(scores, DECIMALS), trial.relevant[block])
+    name = "raw" if method.name == "none" else method.name
+    return Ranking(name, tally.quality(tally.per_query()), tally.occurrence)

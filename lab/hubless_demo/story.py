@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from hubless import Catalog, Collection, Hit, Manifest, build, open
 from hubless.progress import progress_bars
@@ -75,7 +75,7 @@ def learn_and_measure(package: str | None, seed: int) -> Findings:
         pairs = find_pairs(library, steps.step(f"reading {library.name}", len(library.files)))
         parts = split_pairs(pairs, seed)
         encoders = learn(parts.known)
-        advance = steps.step(f"measuring with {len(parts.held_out):,} other pairs", len(CORRECTED))
+        advance = steps.step(f"measuring with {len(parts.held_out):,} other pairs", 1 + len(CORRECTED))
         return Findings(library, pairs, parts, encoders, rank_by_all(encoders, parts, advance))
 
 
@@ -125,18 +125,17 @@ def show_measures(console: Console, findings: Findings) -> None:
         f"for code, sum vectors of words. {len(parts.known):,} functions are query bank and target bank. "
         f"The test searches for each of the other {len(parts.held_out):,} functions by its documentation.\n",
     )
-    table = Table()
-    for heading in ("", *(f"R@{k} %" for k in RECALLS), f"skewness N_{K}", f"largest N_{K}", "never found"):
-        table.add_column(heading, justify="right" if heading else "left")
+    headings = (*(f"R@{k} %" for k in RECALLS), f"skewness N_{K}", f"largest N_{K}", "never found")
+    table = Table("", *(Column(heading, justify="right") for heading in headings))
     for ranking in rankings:
-        recalls = (f"{100 * ranking.recall[k]:.1f}" for k in RECALLS)
-        largest = ranking.occurrence.max()
+        measured = ranking.quality
+        recalls = (f"{100 * measured[f'recall_at_{k}']:.1f}" for k in RECALLS)
         never = np.count_nonzero(ranking.occurrence == 0)
-        table.add_row(ranking.name, *recalls, f"{ranking.skewness:.2f}", str(largest), str(never))
+        table.add_row(ranking.name, *recalls, f"{measured['skewness']:.2f}", f"{measured['most']:.0f}", str(never))
     console.print(table)
     raw = rankings[0]
     best = rankings[-1]
-    before, after = 100 * raw.recall[1], 100 * best.recall[1]
+    before, after = (100 * each.quality["recall_at_1"] for each in (raw, best))
     say(
         console,
         f"The right function comes first for {after:.1f} % of the queries with {best.name}, "
@@ -147,28 +146,18 @@ def show_measures(console: Console, findings: Findings) -> None:
 
 def show_hubs(console: Console, raw: Ranking, corrected: Ranking, names: Sequence[str]) -> None:
     """Print the functions that are found most often, raw and corrected."""
-    table = Table()
-    for heading in (f"times among the first {K}", "raw", corrected.name):
-        table.add_column(heading, justify="left" if " " in heading else "right")
+    table = Table(f"times among the first {K}", *(Column(name, justify="right") for name in ("raw", corrected.name)))
     for ranking in (raw, corrected):
         for row in np.argsort(-ranking.occurrence, kind="stable")[:WORST_HUBS]:
-            table.add_row(names[row], str(raw.occurrence[row]), str(corrected.occurrence[row]))
+            table.add_row(names[row], *(f"{each.occurrence[row]:.0f}" for each in (raw, corrected)))
         table.add_section()
     console.print(table)
 
 
 def in_figures(findings: Findings) -> dict[str, Any]:
     """Return what was measured, as JSON."""
-    rankings = [
-        {
-            "name": ranking.name,
-            **{f"recall_at_{k}": ranking.recall[k] for k in RECALLS},
-            "skewness": ranking.skewness,
-            "most": int(ranking.occurrence.max()),
-            "antihubs": float(np.mean(ranking.occurrence == 0)),
-        }
-        for ranking in findings.rankings
-    ]
+    shown = [*(f"recall_at_{k}" for k in RECALLS), "skewness", "most", "antihubs"]
+    rankings = [{"name": each.name} | {name: each.quality[name] for name in shown} for each in findings.rankings]
     held_out = len(findings.parts.held_out)
     library = findings.library.name
     functions = len(findings.pairs)

@@ -58,12 +58,13 @@ def powers_of_ten(most: float) -> dict[float, str]:
 class Chart:
     """One plot with two axes, and its legend below. A notebook shows it; `save` writes it as SVG.
 
-    `lines` are positions (x, y) by name.
+    `lines` are positions (x, y) by name, `points` (x, y, low, high) in the order drawn.
     """
 
     def __init__(self, x: Axis, y: Axis, size: tuple[int, int] = CHART_SIZE) -> None:
         self.x, self.y = x, y
         self.lines: dict[str, tuple[F64, F64]] = {}
+        self.points: list[tuple[float, float, float, float]] = []
         self._size = size
         self._plot = Element("g")
         self._legend: list[tuple[str, Element]] = []
@@ -87,13 +88,9 @@ class Chart:
             self.lines[name] = (np.asarray(x), np.asarray(y))
             add_element(self._sample(name), "path", d="M0 0h26", **look)
 
-    def rule(
-        self, colour: str, name: str = "", *, x: float | None = None, y: float | None = None, dash: str = ""
-    ) -> None:
-        """Draw a line across the plot, upright at x or level at y."""
-        across = [self.x.low, self.x.high] if x is None else [x, x]
-        up = [self.y.low, self.y.high] if y is None else [y, y]
-        self.line(across, up, colour, name, width=1.5, dash=dash)
+    def rule(self, colour: str, name: str, y: float) -> None:
+        """Draw a dotted line across the plot, level at y."""
+        self.line([self.x.low, self.x.high], [y, y], colour, name, width=1.5, dash="2 3")
 
     def svg(self, ground: str = "") -> str:
         """Return the chart as SVG, the legend in rows below; on a ground of a colour, or on none."""

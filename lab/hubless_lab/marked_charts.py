@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hubless_lab.charts import CHART_SIZE, INK, Axis, Chart, add_element, add_words
+from hubless_lab.charts import INK, Axis, Chart, add_element, add_words
 
 MARGIN = 0.05
 """Room beside the outermost values, as a share of their range."""
@@ -32,11 +32,7 @@ def even_axis(label: str, values: ArrayLike) -> Axis:
 
 
 class MarkedChart(Chart):
-    """A chart with points too. `points` are (x, y, low, high) in the order drawn."""
-
-    def __init__(self, x: Axis, y: Axis, size: tuple[int, int] = CHART_SIZE) -> None:
-        super().__init__(x, y, size)
-        self.points: list[tuple[float, float, float, float]] = []
+    """A chart with points too."""
 
     def point(
         self, x: float, y: float, colour: str, marker: str = "o", *, name: str = "", low: float = 0, high: float = 0

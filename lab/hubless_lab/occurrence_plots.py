@@ -7,8 +7,8 @@ import numpy as np
 from hubless.diagnosing.corpus import Corpus
 from hubless.diagnosing.diagnosis import Diagnosis
 from hubless.errors import InputError
+from hubless.measures.occurrence import Occurrence
 from hubless.search.collection import Collection
-from hubless.vectors.arrays import I64
 from hubless_lab.charts import ACCENT, INK, RAW, Axis, Chart, bent, logarithm, powers_of_ten
 
 
@@ -30,7 +30,7 @@ def plot_occurrence(index: Collection | Diagnosis | Corpus) -> Chart:
     return occurrence_chart({"raw": known[0], f"with {index.manifest.correction.name}": known[1]})
 
 
-def occurrence_chart(curves: Mapping[str, I64]) -> Chart:
+def occurrence_chart(curves: Mapping[str, Occurrence]) -> Chart:
     """Draw N_10 (n,) of rankings by name, "raw" among them: how often targets are found, the most found first."""
     raw = curves["raw"]
     most = max(int(counts.max()) for counts in curves.values())
@@ -41,5 +41,5 @@ def occurrence_chart(curves: Mapping[str, I64]) -> Chart:
     for name, counts in curves.items():
         places = np.arange(1, len(counts) + 1)
         chart.line(places, np.sort(counts)[::-1], RAW if name == "raw" else ACCENT, name)
-    chart.rule(INK, "if all were shown alike", y=float(np.mean(raw)), dash="2 3")
+    chart.rule(INK, "if all were shown alike", float(np.mean(raw)))
     return chart

@@ -15,10 +15,10 @@ from hubless.diagnosing.diagnose import bank_of, check_labels, diagnose, has_ban
 from hubless.diagnosing.diagnosis import Diagnosis
 from hubless.diagnosing.gallery import Gallery, NamedTarget
 from hubless.diagnosing.labelled_gain import SPLITS
-from hubless.diagnosing.pages import render
 from hubless.errors import InputError, storage_errors
 from hubless.measures.labels import Labels
 from hubless.measures.projection import Projection, check_method, project
+from hubless.search.pages import render
 from hubless.store.durable import replace_text
 from hubless.vectors.files import Vectors
 from hubless.vectors.sources import in_memory, sample
@@ -91,7 +91,7 @@ class Report:
             made=f"{datetime.now(UTC):%Y-%m-%d}",
             version=version("hubless"),
             quality=None if self.comparison is None else comparison_table(self.comparison),
-            image=lambda target: (image_of(target.payload) or ("", ""))[1] if self.images else "",
+            image=lambda target: image_of(target.payload) if self.images else "",
             fields=_fields,
         ).lstrip()
 

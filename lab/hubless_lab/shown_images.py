@@ -10,12 +10,10 @@ _LONGEST = 200_000
 """Characters of a data URI. A longer one is left out, or one page would hold a whole catalog of images."""
 
 
-def image_of(payload: dict[str, Any] | None) -> tuple[str, str] | None:
-    """Return column and address of the first image that a payload names; None without one."""
-    for column, value in (payload or {}).items():
-        if isinstance(value, str) and is_image(column, value):
-            return column, value
-    return None
+def image_of(payload: dict[str, Any] | None) -> str:
+    """Return the address of the first image that a payload names; nothing without one."""
+    fields = (payload or {}).items()
+    return next((value for name, value in fields if isinstance(value, str) and is_image(name, value)), "")
 
 
 def is_image(column: str, value: str) -> bool:

@@ -63,7 +63,7 @@ class TestEvaluate:
         given += ["--set", "attribute=kind", "--set", "top=3"]
         if form == "pairs":
             given += ["--targets", files["targets"], "--query-bank", files["bank"]]
-            given += ["--set", f"payload={files['payload']}"]
+            given += ["--set", f"groups={files['payload']}"]
         else:
             given += ["--catalog", catalog, "--collection", "things"]
         code, out, _ = run("evaluate", *given)
@@ -83,8 +83,7 @@ class TestEvaluate:
             (["--strict", "--set", "seed=3"], "there is no seed, did you mean seeds? Known: abstain, attribute,"),
             (["--strict", "--correction", "nnn:n=3"], "expected one of k, weight, bank_index, got n"),
             (["--strict", "--set", "output=table.doc"], ".json, .csv, .md, .tex"),
-            (["--strict", "--set", "attribute=kind"], "attribute needs payload"),
-            (["--strict", "--set", "attribute=foo", "--set", "payload=PAYLOAD"], "kind, share, same"),
+            (["--strict", "--set", "attribute=kind"], "attribute needs groups"),
             (["--strict", "--set", "seeds=many"], "seeds: expected a whole number, got many"),
             (["--set", "demand=1", "--set", "demand.hubs=0.5"], "demand takes one value, demand=VALUE"),
             (["--strict", "--set", "leave_self_out=perhaps"], "leave_self_out: expected true or false"),
@@ -94,7 +93,7 @@ class TestEvaluate:
         ],
     )
     def test_wrong_usage_exits_with_2_and_says_what(self, run, files, words, message):
-        given = [word.replace("BANK", files["bank"]).replace("PAYLOAD", files["payload"]) for word in words]
+        given = [word.replace("BANK", files["bank"]) for word in words]
         code, _, err = run("evaluate", *labelled(files), *given)
         assert code == 2
         assert message in " ".join(err.replace("│", " ").split())

@@ -12,11 +12,6 @@ def test_auroc_is_the_share_of_pairs_in_the_right_order():
     assert auroc(scores, right) == pytest.approx(np.mean(pairs))
 
 
-@pytest.mark.parametrize(("scores", "expected"), [([1, 2, 3, 4], 1.0), ([4, 3, 2, 1], 0.0), ([5, 5, 5, 5], 0.5)])
-def test_auroc_of_all_of_nothing_and_of_ties(scores, expected):
-    assert auroc(np.array(scores, float), np.array([False, False, True, True])) == expected
-
-
 def test_auroc_of_one_kind_is_not_a_number():
     assert np.isnan(auroc(np.arange(3.0), np.ones(3, bool)))
 

@@ -8,7 +8,7 @@ from hubless.diagnosing.gallery import open_gallery
 from hubless.errors import BundleDamaged, InputError
 from hubless.store.kept_scan import kept_scan
 from hubless_lab.scan.scanning import scan
-from hubless_lab.scan.sightings import Sightings, Topics, surprise
+from hubless_lab.scan.sightings import Sightings, surprise
 
 COUNT = 500
 PLANTED = 1  # 0.2 %
@@ -83,7 +83,7 @@ def test_score_of_what_is_first_for_all_is_one_and_of_chance_nothing():
     rows = np.argsort(np.random.default_rng(0).random((queries, targets)), axis=1)[:, :20]
     rows[rows == 0] = rows[:, :1].repeat(20, axis=1)[rows == 0]
     rows[:, 0] = 0
-    topics = [Topics(np.zeros(queries, np.int64), np.array([queries]))]
+    topics = [np.zeros(queries, np.int64)]
     found = surprise(Sightings.of(rows), targets, queries, targets, topics)
     assert found.score[0] == pytest.approx(1, abs=0.01)
     assert found.score[1:].max() < 0.01

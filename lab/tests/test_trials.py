@@ -62,13 +62,11 @@ def test_queries_that_all_have_one_target_cannot_be_split(relevant):
         strict_trial(given, 0)
 
 
-def test_vectors_of_different_dimension_are_refused():
-    with pytest.raises(DimensionMismatch, match=r"queries: expected 16 dimensions.*got 15"):
-        open_labelled(GIVEN.queries[:, :15], GIVEN.targets, [0] * 50, metric="cosine")
-    with pytest.raises(DimensionMismatch, match=r"query bank: expected 16 dimensions.*got 15"):
-        banked_trial(GIVEN, GIVEN.queries[:, :15])
-    with pytest.raises(DimensionMismatch, match=r"target bank: expected 16 dimensions.*got 15"):
-        banked_trial(GIVEN, GIVEN.queries, GIVEN.targets[:, :15])
+@pytest.mark.parametrize("wrong", ["queries", "query_bank", "target_bank"])
+def test_vectors_of_different_dimension_are_refused(wrong):
+    given = dict.fromkeys(("queries", "query_bank", "target_bank"), GIVEN.queries) | {wrong: GIVEN.queries[:, :15]}
+    with pytest.raises(DimensionMismatch, match=rf"{wrong.replace('_', ' ')}: expected 16 dimensions.*got 15"):
+        open_labelled(targets=GIVEN.targets, relevant=[0] * 50, metric="cosine", **given)
 
 
 def test_adversarial_bank_finds_the_fewest_targets():

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -21,7 +22,7 @@ WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" 
     "what", [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in DRIPS]
 )
 def test_encoder_that_drips_holds_no_thread(catalog, what):
-    is_well, codes = threading.Event(), []
+    is_well = threading.Event()
     encoder = {"type": "openai", "model": "words", "timeout": 0.3, "cache": 0, "breaker_failures": 10_000}
     with dripping(*DRIPS[what], is_well, WHOLE) as peer:
         encoders = json.dumps({"words": encoder | {"url": f"http://{peer}/v1"}})
@@ -30,12 +31,9 @@ def test_encoder_that_drips_holds_no_thread(catalog, what):
             def ask(**query):
                 return httpx.post(f"{server.url}{QUERY}", json=query, timeout=60)
 
-            crowd = [threading.Thread(target=lambda: codes.append(ask(text="amber").json()["code"])) for _ in range(12)]
-            for thread in crowd:
-                thread.start()
-            for thread in crowd:
-                thread.join()
-            assert set(codes) <= {"encoder_timeout", "too_many_requests", "deadline_exceeded"}
+            with ThreadPoolExecutor(12) as pool:
+                codes = {*pool.map(lambda _: ask(text="amber").json()["code"], range(12))}
+            assert codes <= {"encoder_timeout", "too_many_requests", "deadline_exceeded"}
             assert "encoder_timeout" in codes
             assert ask(vector=VECTOR).status_code == 200
             is_well.set()

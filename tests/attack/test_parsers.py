@@ -146,6 +146,14 @@ def changed_json(plain):
     return changed | mutations(json.dumps(plain).encode())
 
 
+def asked(catalog):
+    """A collection that was opened, checked and searched."""
+    opened = hubless.open(catalog, "photos")
+    opened.check_canaries()
+    opened.query(small.query_bank()[:2])
+    return opened
+
+
 @EXAMPLES
 def test_manifests(fuzzed, tmp_path):
     path = small.folder(tmp_path, small.build_full(tmp_path, correction="csls"))
@@ -160,9 +168,7 @@ def test_manifests(fuzzed, tmp_path):
         else:
             small.write_sealed(path, replaced(plain, *change))
         try:
-            opened = hubless.open(tmp_path, "photos")
-            opened.check_canaries()
-            opened.query(small.query_bank()[:2])
+            asked(tmp_path)
         except (BundleError, LogDamaged) as error:
             assert_one_line(error)
 
@@ -300,10 +306,7 @@ def test_arrow_files_of_a_version(fuzzed, tmp_path, name):
         shutil.copy(manifest, path / bundle.MANIFEST)
         small.reseal(path)
         try:
-            opened = hubless.open(tmp_path, "photos")
-            opened.check_canaries()
-            opened.query(small.query_bank()[:2])
-            opened.payload(np.arange(small.COUNT))
+            asked(tmp_path).payload(np.arange(small.COUNT))
         except HublessError as error:
             assert_one_line(error)
 

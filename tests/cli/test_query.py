@@ -58,13 +58,10 @@ def filtered(tmp_path):
     return ("--catalog", tmp_path / "catalog", "--collection", "photos", "--vectors", tmp_path / "queries.npy")
 
 
-def test_hits_meet_the_filter(run, filtered, tmp_path):
+def test_hits_meet_the_filter(run, filtered):
     wanted = {"field": "tags", "contains": 7}
     answers = run("query", *filtered, "--filter", json.dumps({"not": wanted}), "--limit", 39, "--json").json["results"]
     assert [sorted(hit["id"] for hit in answer["hits"]) for answer in answers] == [[*range(7), *range(8, 40)]] * 3
-    expected = hubless.open(tmp_path / "catalog", "photos").query(small.query_bank()[:3], filter=wanted).ids
-    answers = run("query", *filtered, "--filter", json.dumps(wanted), "--json").json["results"]
-    assert [[hit["id"] for hit in answer["hits"]] for answer in answers] == expected == [[7]] * 3
 
 
 def test_what_is_not_json_is_wrong_usage(run, filtered):

@@ -230,7 +230,6 @@ def test_few_queries_without_clear_hubs_are_too_few_to_tell():
     diagnosis = diagnose(open_gallery(targets), bank)
     main = diagnosis.main
     assert main.raw.skewness > main.chance.skewness
-    assert main.raw.most <= 2 * main.chance.most
     assert diagnosis.level == "unclear"
     assert diagnosis.verdict[0].startswith("There are too few queries to tell")
     assert "Diagnose again with 100 queries or more." in diagnosis.verdict

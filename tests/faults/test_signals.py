@@ -3,6 +3,7 @@
 import random
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from time import sleep
 
@@ -28,15 +29,13 @@ def ask_until_closed(server):
 
 @contextmanager
 def load(server, connections=3):
-    threads = [threading.Thread(target=ask_until_closed, args=[server]) for _ in range(connections)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        server.process.kill()
-        for thread in threads:
-            thread.join()
+    with ThreadPoolExecutor(connections) as pool:
+        for _ in range(connections):
+            pool.submit(ask_until_closed, server)
+        try:
+            yield
+        finally:
+            server.process.kill()
 
 
 @pytest.mark.parametrize("stops", [2, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])

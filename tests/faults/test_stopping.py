@@ -8,7 +8,7 @@ import time
 
 import httpx
 import pytest
-from support import busy, small
+from support import busy, raw, small
 from support.server_process import command_line, served
 
 import hubless
@@ -18,29 +18,33 @@ PATIENT = {"search_threads": 1, "default_timeout_ms": 60_000}
 WORKERS = pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 
 
-async def queued(server):
-    """An async client, and batches that are being searched or wait, so many that most of them wait."""
+async def stopping(server):
+    """Stop a server with batches that are searched or wait, most of them; an async client, the batches, its /readyz."""
     client = httpx.AsyncClient(base_url=server.url, timeout=60)
     tasks = [asyncio.create_task(client.post(busy.BATCH, **busy.batch(330))) for _ in range(WAITING)]
     while (await asyncio.to_thread(server.metrics)).get("hubless_waiting_queries", 0) < 1000:
         await asyncio.sleep(0.01)
-    return client, tasks
+    server.process.send_signal(signal.SIGTERM)
+    while (ready := await client.get("/readyz")).status_code == 200:
+        await asyncio.sleep(0.01)
+    return client, tasks, ready
 
 
 @WORKERS
 def test_queued_work_is_finished_after_sigterm_while_readyz_says_503(busy_catalog, workers):
     async def run(server):
-        client, tasks = await queued(server)
-        server.process.send_signal(signal.SIGTERM)
-        while (ready := await client.get("/readyz")).status_code == 200:
-            await asyncio.sleep(0.01)
+        client, tasks, ready = await stopping(server)
+        connection.sendall(raw.request("POST", busy.BATCH, *heads, body=rows) + 2 * raw.LIVE)
         late = await client.post(busy.QUERY, **busy.batch(1))
         answers = await asyncio.gather(*tasks)
         await client.aclose()
         return ready, late, answers
 
-    with served(busy_catalog, "--workers", workers, **PATIENT) as server:
+    rows = busy.batch(330)["content"]
+    heads = "content-type: application/octet-stream", f"content-length: {len(rows)}"
+    with served(busy_catalog, "--workers", workers, **PATIENT) as server, raw.connect(server.url) as connection:
         ready, late, answers = asyncio.run(run(server))
+        assert [answer.status for answer in raw.answers(raw.read_to_end(connection))] == [200] * 3
         assert (ready.status_code, ready.json()["detail"]) == (503, "The server is about to stop.")
         assert late.status_code == 200
         assert [answer.status_code for answer in answers] == [200] * WAITING
@@ -51,10 +55,7 @@ def test_queued_work_is_finished_after_sigterm_while_readyz_says_503(busy_catalo
 @WORKERS
 def test_second_sigterm_ends_it_at_once_with_work_in_the_queue(busy_catalog, workers):
     async def run(server):
-        client, tasks = await queued(server)
-        server.process.send_signal(signal.SIGTERM)
-        while (await client.get("/readyz")).status_code == 200:
-            await asyncio.sleep(0.01)
+        client, tasks, _ = await stopping(server)
         server.process.send_signal(signal.SIGTERM)
         status = await asyncio.to_thread(server.process.wait, 30)
         answers = await asyncio.gather(*tasks, return_exceptions=True)

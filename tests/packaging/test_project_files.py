@@ -5,7 +5,6 @@ import re
 import runpy
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -21,10 +20,16 @@ def read(path):
     return yaml.safe_load(path.read_text("utf-8"))
 
 
-def test_citation_has_the_projects_version_and_the_four_papers():
+def test_every_place_names_the_version_of_the_source_in_all_its_ways():
+    made = runpy.run_path(str(ROOT / ".ci" / "version.py"))
+    ways = made["spelled"](made["known"]())
+    for file, forms in made["places"]():
+        assert any(form.format(*ways) in (ROOT / file).read_text("utf-8") for form in forms), file
+
+
+def test_citation_names_the_licence_and_the_four_papers():
     cited = read(ROOT / "CITATION.cff")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert (cited["version"], cited["license"]) == (project["version"], project["license"])
+    assert cited["license"] == "Apache-2.0"
     assert {(paper["year"], len(paper["authors"])) for paper in cited["references"]} == {
         (2025, 5),
         (2022, 5),

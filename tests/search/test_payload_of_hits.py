@@ -21,5 +21,12 @@ def test_hits_bring_their_whole_payload_or_some_columns_or_none():
 
 
 def test_without_payload_there_is_none_to_bring():
-    index = fitted(None)
-    assert [hit.payload for hit in index.query(BANK[0], limit=2, with_payload=True)[0]] == [None, None]
+    assert [hit.payload for hit in fitted(None).query(BANK[0], limit=2, with_payload=True)[0]] == [None, None]
+
+
+def test_hits_become_a_table_with_a_row_each():
+    found = fitted().query(BANK[:2], limit=4, with_payload=["price"])
+    frame = found.to_pandas()
+    assert frame["rank"].tolist() == [1, 2, 3, 4] * 2
+    expected = [(hit.id, hit.score, hit.payload["price"]) for hits in found for hit in hits]
+    assert [*zip(frame["id"], frame["score"], frame["payload.price"], strict=True)] == expected

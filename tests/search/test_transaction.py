@@ -1,5 +1,4 @@
 import os
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -72,22 +71,13 @@ def test_number_of_a_lost_write_is_looked_for_once_and_again_when_it_is_given_an
 
 def test_look_leaves_a_collection_alone_while_another_thread_changes_it_unless_it_is_to_wait(living, home):
     remove(home, "target-8")
-    held, release = threading.Event(), threading.Event()
-
-    def change():
-        with living.changing:
-            held.set()
-            release.wait()
-
-    with ThreadPoolExecutor(2) as pool:
-        changing = pool.submit(change)
-        held.wait()
+    with ThreadPoolExecutor(1) as another, ThreadPoolExecutor(1) as pool:
+        another.submit(living.changing.acquire).result()
         assert living.refresh() is None
         waiting = pool.submit(living.refresh, wait=True)
         assert not waiting.done()
-        release.set()
+        another.submit(living.changing.release).result()
         assert waiting.result()
-        changing.result()
     assert living.current.seq == 1
 
 

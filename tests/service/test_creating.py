@@ -1,8 +1,8 @@
 """Collections that are created empty and deleted over HTTP."""
 
-import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pyarrow as pa
@@ -178,11 +178,8 @@ def test_every_answer_is_right_while_collections_come_and_go(tmp_path):
                     seen[found] += 1
                     details[found] = f"{method} {path}: {answer.json().get('detail')}"
 
-        threads = [threading.Thread(target=ask, args=[number]) for number in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(8) as pool:
+            [*pool.map(ask, range(8))]
         assert not [line for line in server.log if "Traceback" in line]
     assert {*seen} <= RIGHT, {found: (seen[found], details[found]) for found in seen.keys() - RIGHT}
     assert seen[200, None] > 0 < seen[201, None]

@@ -4,6 +4,7 @@ import gc
 import json
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from time import sleep
 
 import httpx
@@ -111,19 +112,15 @@ def test_slow_endpoint_holds_up_texts_until_their_deadline_and_no_vectors(client
 
     endpoint.answer = slow
     asked = {"text": "amber", "timeout_ms": 15_000}
-    answers = []
-    threads = [threading.Thread(target=lambda: answers.append(client.post(QUERY, json=asked))) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for _ in range(2):  # as many as there are threads; the third waits
-        begun.acquire(timeout=20)
-    assert client.post(QUERY, json=VECTOR).status_code == 200
-    hasty = client.post(QUERY, json=asked | {"timeout_ms": 50}).json()["code"]
-    assert hasty in ("deadline_exceeded", "too_many_requests")  # at once, if the third has waited for long enough
-    going.set()
-    for thread in threads:
-        thread.join()
-    assert [answer.status_code for answer in answers] == [200] * 3
+    with ThreadPoolExecutor(3) as pool:
+        answers = [pool.submit(client.post, QUERY, json=asked) for _ in range(3)]
+        for _ in range(2):  # as many as there are threads; the third waits
+            begun.acquire(timeout=20)
+        assert client.post(QUERY, json=VECTOR).status_code == 200
+        hasty = client.post(QUERY, json=asked | {"timeout_ms": 50}).json()["code"]
+        assert hasty in ("deadline_exceeded", "too_many_requests")  # at once, if the third has waited for long enough
+        going.set()
+    assert [answer.result().status_code for answer in answers] == [200] * 3
 
 
 def test_endpoint_that_takes_longer_than_its_own_timeout_is_504(far, endpoint):

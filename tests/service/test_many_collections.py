@@ -1,6 +1,7 @@
 """A service of many collections looks only at those in which something happened, and misses none of it."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -122,21 +123,12 @@ def test_write_that_the_catalog_cannot_note_is_kept_and_found_by_the_look_at_all
 
 def test_log_that_somebody_here_writes_to_just_now_is_looked_at_again(catalog, shelf, logs):
     living = shelf.known("fish").living
-    held, release = threading.Event(), threading.Event()
-
-    def change():
-        with living.changing:
-            held.set()
-            release.wait()
-
-    changing = threading.Thread(target=change)
-    changing.start()
-    held.wait()
-    remove(catalog, "fish", "0")
-    logs.look()
-    assert seqs(shelf)["fish"] == 0
-    release.set()
-    changing.join()
+    with ThreadPoolExecutor(1) as another:
+        another.submit(living.changing.acquire).result()
+        remove(catalog, "fish", "0")
+        logs.look()
+        assert seqs(shelf)["fish"] == 0
+        another.submit(living.changing.release).result()
     logs.look()
     assert seqs(shelf)["fish"] == 1
 

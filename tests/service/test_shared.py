@@ -2,7 +2,7 @@
 
 import multiprocessing
 import signal
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from support.until import until
 
@@ -70,9 +70,6 @@ def tell(given, writer):
 
 def test_numbers_of_a_process_alone_are_its_own():
     one, other = Metrics(alone()), Metrics(alone())
-    threads = [threading.Thread(target=one.observe, args=["/a", "GET", 200, 0.001, Trace("id")]) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        [*pool.map(lambda _: one.observe("/a", "GET", 200, 0.001, Trace("id")), range(8))]
     assert (told(one)[ANSWERED], ANSWERED in told(other)) == (8, False)

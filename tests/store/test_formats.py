@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx
 import numpy as np
@@ -12,10 +13,12 @@ from support.serving import serving_catalog
 
 import hubless
 from hubless.builder.backup import restore
+from hubless.builder.exporting import export
 from hubless.builder.verification import verify_catalog
 from hubless.search.kept_scores.kept_corrections import KeptCorrections
-from hubless.search.transaction import open_written
 from hubless.store.bundle import FORMAT_VERSION
+from hubless.vectors.free_payload import free_table
+from hubless.vectors.plain_arrow import plain_file
 
 NAMES = ["numbers", "photos"]
 close = np.testing.assert_allclose
@@ -28,12 +31,15 @@ def made(number, folder):
 
 
 def targets_of(catalog, name):
-    """The id, the vector and the payload of each target."""
-    parts = open_written(catalog, name).current.parts
-    ids = parts.ids.array.to_pylist()
-    payload = parts.payload_table.to_pylist() if parts.payload else [None] * len(ids)
-    vectors = parts.targets.vectors(np.arange(len(ids))).tolist()
-    return sorted(map(list, zip(ids, vectors, payload, strict=True)), key=str)
+    """The id, the vector, 0 without one, and the payload of each target, as they are exported."""
+    with TemporaryDirectory() as folder:
+        here = Path(folder) / "files" / name
+        export(catalog.path, here.parent)
+        rows = np.nan_to_num(np.load(here / "targets.npy")).tolist()
+        ids = plain_file(here / "ids.arrow")["id"].to_pylist()
+        payload = here / "payload.arrow"
+        values = plain_file(payload).to_pylist() if payload.exists() else [None] * len(ids)
+        return sorted(map(list, zip(ids, rows, values, strict=True)), key=str)
 
 
 def check(catalog, expected):
@@ -81,8 +87,17 @@ def test_format_5_is_read_without_its_model_of_confidence(tmp_path):
     assert targets_of(catalog, "photos") == expected["photos"]["targets"]
 
 
-def test_format_4_is_named_with_the_version_that_made_it(tmp_path):
-    catalog, _ = made(4, tmp_path)
-    said = r"made in format 4 by hubless 0\.2\.0; this version reads 5 to 7: build it again$"
+def test_format_4_is_named_and_what_is_exported_of_it_is_built_again(tmp_path):
+    catalog, expected = made(4, tmp_path)
+    said = r"format 4 by hubless 0\.2\.0; this version reads 5 to 7: build it again of what hubless export writes$"
     with pytest.raises(hubless.HublessError, match=said):
         hubless.open(catalog, "photos")
+    assert [targets_of(catalog, name) for name in NAMES] == [expected[name]["targets"] for name in NAMES]
+    hubless.build(catalog.path, "free", np.eye(2, 4), payload=free_table([{"a": [1]}, {}]), correction="none")
+    files, new = tmp_path / "files", hubless.Catalog(tmp_path / "new")
+    assert export(catalog.path, files) == {"free": 2, "numbers": 42, "photos": 41}
+    for name in ("free", "photos"):
+        vectors, ids, payload = (files / name / each for each in ("targets.npy", "ids.arrow", "payload.arrow"))
+        hubless.build(new.path, name, vectors, ids=ids, payload=payload, correction="none", skip_bad_rows=True)
+        found, given = targets_of(new, name), targets_of(catalog, name)
+        assert [row[::2] for row in found] == [row[::2] for row in given if any(row[1])]

@@ -2,11 +2,14 @@
 
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
 PATIENCE = 10
 """Seconds of dripping. Whoever holds on for longer sees the connection end."""
 PAUSE = 0.02
+MOST = 256
+"""Connections that drip at a time."""
 _CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 _CHUNK = b"1\r\n \r\n"
 
@@ -46,18 +49,12 @@ def dripping(first, again, is_well=None, whole=b""):
     def listen(listener):
         with suppress(OSError):
             while True:
-                thread = threading.Thread(target=drip, args=(listener.accept()[0],))
-                thread.start()
-                threads.append(thread)
+                pool.submit(drip, listener.accept()[0])
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threads = []
-        listening = threading.Thread(target=listen, args=(listener,))
-        listening.start()
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(MOST) as pool:
+        pool.submit(listen, listener)
         try:
             yield f"127.0.0.1:{listener.getsockname()[1]}"
         finally:
             over.set()
             listener.shutdown(socket.SHUT_RDWR)
-            for thread in [listening, *threads]:
-                thread.join()

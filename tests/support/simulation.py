@@ -790,7 +790,7 @@ class World:
         """Look what is left, once the collection was changed again."""
         catalog = hubless.Catalog(self.path)
         with self.refusals():
-            catalog.tidy(NAME)
+            catalog.sweep(NAME)
             if left := small.unnamed(catalog.home(NAME)):
                 raise Wrong(f"no version names {left}")
 

@@ -15,7 +15,7 @@ from hubless_client.errors import (
     ConnectionFailed,
 )
 
-OTHER_SERVER = "is there a hubless server of version 0.2 at this url?"
+OTHER_SERVER = "is there a hubless server of version 0.3 at this url?"
 
 ADVICE: dict[type[ClientError], str] = {
     ApiDimensionMismatch: "use the embedding model that the collection was filled with, or another collection",

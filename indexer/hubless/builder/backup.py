@@ -48,12 +48,11 @@ def back_up(catalog: Catalog, folder: Path, *, only: Sequence[str] = (), skip: S
     only : names of the collections to copy; without, all, and all corrections of scores
     skip : names of collections to leave out
     """
-    if os.path.lexists(folder):
-        raise InputError("folder", "a new folder", f"{folder}, which is there")
+    check_absent(folder)
     catalog.check_exists()
     _check_apart(catalog, folder)
     names = _chosen(catalog, only, skip)
-    with _unfinished(folder) as made:
+    with half_made(folder) as made:
         aliases, troubles = _sound_aliases(catalog)
         verdict = _copied(catalog, names, made, changing=True)
         verdict.problems += troubles
@@ -86,7 +85,7 @@ def restore(folder: Path, catalog: Catalog, *, only: Sequence[str] = (), skip: S
     new = not catalog.path.exists()
     for name in names:
         _check_free(catalog, name)
-    with _unfinished(catalog.path / "restored") as made:
+    with half_made(catalog.path / "restored") as made:
         aliases, troubles = _sound_aliases(backup)
         verdict = _copied(backup, names, made, changing=False)
         verdict.problems += troubles
@@ -96,6 +95,12 @@ def restore(folder: Path, catalog: Catalog, *, only: Sequence[str] = (), skip: S
         if new:
             catalog.path.chmod(mode_of(backup.path))
     return verdict
+
+
+def check_absent(folder: Path) -> None:
+    """Raise `InputError` if something has the name of a folder that is to be made."""
+    if os.path.lexists(folder):
+        raise InputError("folder", "a new folder", f"{folder}, which is there")
 
 
 def _check_apart(catalog: Catalog, folder: Path) -> None:
@@ -184,7 +189,7 @@ def _joined(table: Table, more: Table, collections: Collection[str], taken: Coll
 
 
 @contextmanager
-def _unfinished(folder: Path) -> Iterator[Path]:
+def half_made(folder: Path) -> Iterator[Path]:
     """Give a folder beside another one; it is removed at the end, and what a kill left of it at the next time."""
     made = folder.with_name(f"{_UNFINISHED}{folder.name}-{secrets.token_hex(4)}")
     with storage_errors(folder):

@@ -97,10 +97,3 @@ def check_together(settings: Mapping[str, Any]) -> None:
     """Raise `InputError` for the first of some settings that may not be given beside another one."""
     for each in INCOMPATIBLE:
         each.check(settings)
-
-
-def table_of_incompatible() -> str:
-    """Return the table as Markdown."""
-    rows = [("not", "beside", "expected"), ("---",) * 3]
-    rows += [(", ".join(map("`{}`".format, each.given)), each.beside, each.expected) for each in INCOMPATIBLE]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)

@@ -151,7 +151,7 @@ class Index(Collection):
             parts = self.parts
             items = as_items(vectors, "vectors")
             given = parts.space.compared(items.vectors, OF_TARGETS, "the collection")
-            schema = None if parts.payload is None else parts.payload.schema
+            schema = parts.payload_schema
             items, payload = _joined_rows(items, ids, payload, schema)
             largest = parts.ids.largest if parts.ids.type == "int64" else None
             named = _new_ids(items.ids, parts.ids.type, given.shape[0], -1 if largest is None else largest)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter, thread_time
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import faiss
 import numpy as np
@@ -102,10 +102,7 @@ class IndexResult:
     def record(self, order: IndexOrder) -> IndexRecord:
         """Return the record of the index for the manifest."""
         index = self.targets.first.index
-        tried = [
-            SettingRecord(parameters=each.parameters, recall_at_10=each.recall, latency_ms=_rounded(each.latency_ms))
-            for each in sorted(self.curve, key=lambda setting: setting.recall)
-        ]
+        tried = [SettingRecord(**_measured(each)) for each in sorted(self.curve, key=lambda setting: setting.recall)]
         return IndexRecord(
             type=index.kind.name if self.engine is None else self.engine.engine,
             precision=index.kind.precision if self.engine is None else "float32",
@@ -361,15 +358,18 @@ def _approximate(indexes: Sequence[FaissIndex], augmented: F32, k: int, how: Sea
     return merged(found, k)
 
 
+def _measured(setting: Setting) -> dict[str, Any]:
+    """Return the fields of the record of a setting."""
+    latency = _rounded(setting.latency_ms)
+    return {"parameters": setting.parameters, "recall_at_10": setting.recall, "latency_ms": latency}
+
+
 def _tried_record(trial: TriedKind) -> TriedRecord:
-    setting = trial.setting
     return TriedRecord(
+        **_measured(trial.setting),
         type=trial.kind.name,
         code_bytes=trial.code_bytes,
         targets=trial.targets,
-        parameters=setting.parameters,
-        recall_at_10=setting.recall,
-        latency_ms=_rounded(setting.latency_ms),
         expected_ms=None,
         seconds=_rounded(trial.seconds),
     )

@@ -23,8 +23,6 @@ from hubless.builder.pipeline.refitting import lasting_roles, refit_bank, refit_
 from hubless.builder.recipe import Recipe, recipe_of
 from hubless.corrections import is_given
 from hubless.corrections.banks.bank_checks import WITHOUT_BANK
-from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.folded.none import FittedNone
 from hubless.encoders import Endpoint
 from hubless.errors import (
     BundleError,
@@ -119,9 +117,6 @@ def _empty(held: TargetTable, space: Space, recipe: Recipe) -> Parts:
         space=space,
         targets=held.fill(placed.targets, None),
         encoder=held.encoder,
-        prepared=lambda: None,
-        bank_sample=None,
-        correction=lambda: CentredCorrection(FittedNone(), 0.0),
         canary=lambda: placed.canary,
     )
 

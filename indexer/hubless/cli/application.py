@@ -47,6 +47,7 @@ PANELS = {
         "prune": ("cli.catalog:prune_command", "Delete old versions, but never the current one."),
         "delete": ("cli.catalog:delete_command", "Delete a collection with its versions and writes."),
         "backup": ("cli.catalog:backup_command", "Copy a catalog into a new folder, and verify the copy."),
+        "export": ("cli.catalog:export_command", "Write ids, vectors and payload of any catalog as files."),
         "restore": ("cli.catalog:restore_command", "Copy the collections of a backup into a catalog, verified."),
         "verify": ("cli.catalog:verify_command", "Verify all collections: files, index, offsets, log and aliases."),
     },

@@ -21,13 +21,13 @@ from hubless.cli.options import (
     parameters_of,
     read_settings,
 )
-from hubless.cli.printing import beside_chance, empty_table, facts, pairs, print_json, print_table, warn
+from hubless.cli.printing import empty_table, facts, pairs, print_json, print_table, warn
 from hubless.corrections import CORRECTIONS, correction as make_correction, is_given
 from hubless.errors import InputError
 from hubless.filters.shown import cut
 from hubless.knn import INDEXES
 from hubless.search.engines.external import engine, engine_names
-from hubless.store.bundle import ClicksRecord, ConfidenceRecord, DecidedStrength, PriorRecord
+from hubless.search.pages import render
 
 _INDEXES = ("auto", *INDEXES)
 EXAMPLE = 40
@@ -148,96 +148,9 @@ def inspect_command(
 
 def _facts(manifest: hubless.Manifest) -> dict[str, str]:
     """Return what a version is, by name, as the table of `build` and `inspect` shows it."""
-    codes = "" if manifest.index.code_bytes is None else f"of {manifest.index.code_bytes} bytes,"
-    segments = f"in {len(manifest.segments)} segments" if len(manifest.segments) > 1 else ""
-    return {
-        "collection": manifest.collection,
-        "version": manifest.version,
-        "targets": f"{manifest.count:,} of {_dimensions(manifest)}, {manifest.metric}",
-        "correction": f"{manifest.correction.name} {pairs(manifest.correction.parameters)}".strip(),
-        "fitted": _fitted(manifest),
-        "target prior": _prior(manifest.target_prior),
-        "clicks": _clicked(manifest.clicks),
-        "own offsets": _prior(manifest.own_offsets),
-        "fit by": manifest.fit_by or "",
-        "strength": f"{manifest.strength:g}{_chosen_by(manifest.decided)}",
-        "labels": _by_labels(manifest),
-        "confidence": _calibrated(manifest.confidence),
-        "index": " ".join(filter(None, [manifest.index.type, codes, pairs(manifest.index.parameters), segments])),
-        "note": "; ".join(manifest.index.notes),
-        **_measured(manifest),
-        "payload": ", ".join(manifest.payload_columns) or "none",
-        "text queries": "yes" if manifest.encoder else "no",
-        "size": f"{sum(record.size for record in manifest.files.values()) / 1e6:,.1f} MB",
-    }
-
-
-def _dimensions(manifest: hubless.Manifest) -> str:
-    if manifest.dims is None:
-        return f"{manifest.dim} dimensions"
-    if manifest.keep_full:
-        ranked = f"whole vectors rank {manifest.index.candidates} candidates"
-        return f"{manifest.dim} dimensions, {manifest.dims} in the index ({ranked})"
-    return f"{manifest.dim} dimensions, {manifest.dims} kept"
-
-
-def _calibrated(record: ConfidenceRecord | None) -> str:
-    if record is None:
-        return "none, as there is no query bank"
-    return f"calibrated by {record.pairs} labelled pairs" if record.calibrated else "without labels: no probability"
-
-
-def _measured(manifest: hubless.Manifest) -> dict[str, str]:
-    if (measured := manifest.measured) is None:
-        return {"measured with": "nothing, as there was no query bank"}
-    queries = f"{measured.queries:,} bank queries"
-    if measured.held_out and measured.fitted_queries is not None:
-        queries += f", held out from a fit on {measured.fitted_queries:,}"
-    coverage = None if manifest.bank is None else manifest.bank.coverage
-    return {
-        "measured with": queries,
-        "bank covers": "" if coverage is None else f"{100 * coverage:.0f} % of the targets",
-        "recall@10": f"{measured.recall_at_10:.3f} against exact search",
-        "skewness of N_10": beside_chance(measured, lambda hubness: f"{hubness.skewness:.2f}"),
-        "most found": beside_chance(measured, lambda hubness: f"{hubness.most:,}"),
-        "never found": beside_chance(measured, lambda hubness: f"{100 * hubness.antihubs:.1f} %"),
-    }
-
-
-def _prior(prior: PriorRecord | None) -> str:
-    if prior is None:
-        return ""
-    source = "" if prior.column is None else f"payload column {prior.column}, "
-    return f"{source}{prior.smallest:g} to {prior.largest:g}, median {prior.median:g}"
-
-
-def _clicked(clicks: ClicksRecord | None) -> str:
-    if clicks is None:
-        return ""
-    found = ", ".join(f"{name} {100 * share:.1f} %" for name, share in clicks.found.items())
-    gain = f"{100 * clicks.gain:+.1f} ± {100 * clicks.error:.1f}"
-    return f"{clicks.clicks:,} of {clicks.queries:,} queries chose {clicks.chosen} ({gain}). Found first: {found}"
-
-
-def _fitted(manifest: hubless.Manifest) -> str:
     details = pairs(manifest.correction.details) if VERBOSE.get() else ""
-    if manifest.bank is None or manifest.measured is None or manifest.measured.fitted_queries is None:
-        return details
-    return "; ".join(filter(None, (f"on all {manifest.bank.queries:,} bank queries", details)))
-
-
-def _chosen_by(decided: DecidedStrength | None) -> str:
-    if decided is None or decided.by in {"default", "given"}:
-        return ", the default of a query"  # also where a file of `tune` or a caller has set it
-    return f", by {decided.by}"
-
-
-def _by_labels(manifest: hubless.Manifest) -> str:
-    said = manifest.decided and manifest.decided.labels
-    if not said:
-        return ""
-    change = f"{100 * said.raw:.1f} % right raw, {100 * said.corrected:.1f} % with strength {said.strength:g}"
-    return f"{said.queries:,} queries: {said.said}; {change}"
+    said = render("facts.txt", made=manifest, pairs=pairs, details=details).split("\n")
+    return {name: fact.strip() for name, _, fact in (line.partition(":") for line in said)}
 
 
 def _print_tried(manifest: hubless.Manifest) -> None:

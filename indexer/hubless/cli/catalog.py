@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from hubless.builder.backup import back_up, restore
+from hubless.builder.exporting import export
 from hubless.builder.lifecycle import merge
 from hubless.builder.pipeline.engines import delete, prune, tell_engine
 from hubless.builder.verification import Verdict, verify_catalog
@@ -17,6 +18,7 @@ from hubless.store.catalog import Catalog
 OnlyOption = Annotated[
     list[str] | None, typer.Option("--collection", metavar="NAME", help="Only this one; repeatable. All without.")
 ]
+FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the backup.", show_default=False)]
 SkipOption = Annotated[list[str] | None, typer.Option("--skip", metavar="NAME", help="Leave this one out; repeatable.")]
 
 
@@ -152,7 +154,7 @@ def merge_command(catalog: CatalogOption, collection: CollectionOption, json_: J
 
 
 def backup_command(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="New folder for the backup.", show_default=False)],
+    folder: FolderArgument,
     catalog: CatalogOption,
     collection: OnlyOption = None,
     skip: SkipOption = None,
@@ -167,8 +169,28 @@ def backup_command(
     _end_with(verdict, "backed up", json_)
 
 
+def export_command(
+    catalog: Annotated[Path, typer.Argument(metavar="CATALOG", help="Folder that holds collections.")],
+    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="New folder for the files.")],
+    json_: JsonOption = False,
+) -> None:
+    """Write ids, vectors and payload of any catalog as files.
+
+    The writes since are in them. Takes older catalogs, too: build them again of these.
+
+    \b
+    Example:
+      hubless export catalog --to files
+    """
+    counts = export(catalog, to)
+    if json_:
+        print_json(counts)
+    for name, count in () if json_ else counts.items():
+        typer.echo(f"{name}: {count:,} targets")
+
+
 def restore_command(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the backup.", show_default=False)],
+    folder: FolderArgument,
     catalog: CatalogOption,
     collection: OnlyOption = None,
     skip: SkipOption = None,

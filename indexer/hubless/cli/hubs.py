@@ -25,9 +25,12 @@ from hubless.cli.printing import empty_table, facts, payload_text, print_item, p
 from hubless.diagnosing.corpus import Corpus
 from hubless.diagnosing.diagnose import diagnose
 from hubless.diagnosing.diagnosis import Diagnosis
+from hubless.diagnosing.limits import Bounds, failed_gates, read_bounds
 from hubless.jobs.databases import databases
 from hubless.progress import bars_or_lines
 
+FAILED = 4
+"""The exit code where a gate failed, as of `reindex`."""
 SHOWN_IDS = 5
 MOST_SAID, SHOWN_HUBS = 5, 3
 """Sentences and hubs that leave room on a screen of 24 lines."""
@@ -50,7 +53,8 @@ def diagnose_command(
     Says how unevenly targets are found, whether the query bank is good, and what
     auto changes; with --set queries=FILE and relevant=FILE also what it gains.
     Give --targets, an address, or a --collection. Without queries it says how
-    targets find each other, and which are near-duplicates.
+    targets find each other, and which are near-duplicates. With
+    --set gates.max_skewness=2 it ends with exit code 4 above that.
 
     \b
     Example:
@@ -61,21 +65,25 @@ def diagnose_command(
             refuse("an address", {"targets": targets, "catalog": catalog, "collection": collection})
             targets = databases(address).copied_rows(address, Path(folder))
         known = parameters_of(diagnose, skip=(*OF_GALLERY, "query_bank"))
-        values = read_settings(set_, {**EXAMINED, **known, "relevant": Path})
+        values = read_settings(set_, {**EXAMINED, **known, "relevant": Path, "gates": Bounds})
+        bounds = read_bounds(values.pop("gates", {}))
         gallery = examined_from(values, targets, catalog, collection)
         diagnosis = diagnose(gallery, query_bank, progress=bars_or_lines(), **values)
-    if json_:
-        print_json(diagnosis.as_json())
-        return
+    found = diagnosis.as_json()
     notes = [] if isinstance(diagnosis, Corpus) else diagnosis.notes
-    if not all_:
+    if json_:
+        print_json(found)
+    elif not all_:
         _print_in_short(diagnosis, len(notes))
-        return
-    for sentence in [*diagnosis.verdict, *(f"Note: {note}." for note in notes)]:
-        print_item(sentence)
-    typer.echo()
-    for table in _corpus_tables(diagnosis) if isinstance(diagnosis, Corpus) else _diagnosis_tables(diagnosis):
-        print_table(table)
+    else:
+        for sentence in [*diagnosis.verdict, *(f"Note: {note}." for note in notes)]:
+            print_item(sentence)
+        typer.echo()
+        for table in _corpus_tables(diagnosis) if isinstance(diagnosis, Corpus) else _diagnosis_tables(diagnosis):
+            print_table(table)
+    if failed := failed_gates(bounds, found):
+        typer.echo("\n".join(f"error: {each}" for each in failed), err=True)
+        raise typer.Exit(FAILED)
 
 
 def _print_in_short(diagnosis: Diagnosis | Corpus, notes: int) -> None:

@@ -8,7 +8,6 @@ from hubless import measures
 from hubless.diagnosing.diagnosis import DEPTHS, MAIN, Shape, Uneven, level_of
 from hubless.diagnosing.gallery import Gallery, NamedTarget
 from hubless.diagnosing.near_duplicates import Likeness
-from hubless.diagnosing.pages import render
 from hubless.diagnosing.symptoms import Symptom, find_symptoms_of_targets
 from hubless.diagnosing.table import TextTable
 from hubless.errors import InputError
@@ -17,6 +16,7 @@ from hubless.kernels.reductions import top_k
 from hubless.measures.chance import Chance
 from hubless.measures.occurrence import most_found
 from hubless.progress import Progressing, progress_bars
+from hubless.search.pages import render
 from hubless.vectors.arrays import I64
 from hubless.vectors.comparing import comparison
 from hubless.vectors.sources import VectorSource

@@ -24,7 +24,6 @@ from hubless.diagnosing.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Sh
 from hubless.diagnosing.gallery import Examined, Gallery, as_gallery
 from hubless.diagnosing.held_out import HeldOut, Outlook, held_out_rankings
 from hubless.diagnosing.labelled_gain import labelled_gain
-from hubless.diagnosing.pages import render
 from hubless.diagnosing.symptoms import ELSEWHERE, find_symptoms
 from hubless.errors import InputError, refuse_given
 from hubless.measures.bank_record import BankRecord
@@ -33,6 +32,7 @@ from hubless.measures.labels import Labels
 from hubless.measures.occurrence import most_found
 from hubless.measures.repeats import with_copies
 from hubless.progress import Progressing, progress_bars
+from hubless.search.pages import render
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors, as_items

@@ -10,12 +10,12 @@ from hubless.corrections import Details
 from hubless.diagnosing.gallery import NamedTarget
 from hubless.diagnosing.held_out import Outlook
 from hubless.diagnosing.labelled_gain import LabelledGain
-from hubless.diagnosing.pages import render
 from hubless.diagnosing.symptoms import Symptom
 from hubless.diagnosing.table import TextTable
 from hubless.measures.bank_record import BankRecord
 from hubless.measures.chance import Chance
 from hubless.measures.evenness import ChosenStrength
+from hubless.search.pages import render
 from hubless.vectors.arrays import F32, I64
 
 DEPTHS = (1, 10, 20)

@@ -15,6 +15,7 @@ from hubless.measures.significance import PairedDifference, paired_difference
 from hubless.scores.fitted_lists import HUBS, NO_HUBS, first_overdispersion
 from hubless.scores.logged_lists import ScoreLists
 from hubless.scores.score_correction import ScoreCorrection
+from hubless.search.pages import render
 from hubless.vectors.arrays import I64
 
 FIRST = 10
@@ -60,28 +61,7 @@ class LogDiagnosis:
     @property
     def verdict(self) -> list[str]:
         """Sum up the figures."""
-        repeated = f"{100 * (1 - self.distinct / self.lists):.0f} % repeat another"
-        said = [f"{self.lists:,} lists of {self.hits:.0f} hits, {self.items:,} items; {repeated}"]
-        if self.overdispersion < NO_HUBS:
-            said.append("No hubs: items come first about as evenly as chance would have it. Nothing is corrected")
-        else:
-            sure = "Hubs" if self.overdispersion >= HUBS else "A few hubs"
-            top = self.most[0]
-            said.append(
-                f"{sure}: {top.id!r} is among the first ten of {top.raw:,} lists, {self.chance.most:,} by chance, and "
-                f"of {top.corrected:,} when corrected. {100 * self.changed:.0f} % of the first hits change"
-            )
-        if self.never is not None:
-            said.append(f"{self.never:,} known items are in no list")
-        if self.gain is None:
-            said.append("Nobody knows what it gains: the log has no labels (key relevant)")
-        else:
-            low, high = (100 * each for each in (self.gain.interval.low, self.gain.interval.high))
-            said.append(
-                f"The right item is first in {100 * (self.recall_raw or 0):.1f} % of {self.labelled:,} labelled lists; "
-                f"corrected, {100 * self.gain.value:+.1f} points ({low:+.1f} to {high:+.1f})"
-            )
-        return said
+        return render("log.txt", found=self, HUBS=HUBS, NO_HUBS=NO_HUBS).splitlines()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self) | {"verdict": self.verdict}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
-from hubless.diagnosing.pages import render
+from hubless.search.pages import render
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def reindex(
             _begin(plan)
             done = _build(plan, steps, work.publish)
         else:  # the job before may have been killed once it had published
-            home.tidy(job.collection)
+            home.sweep(job.collection)
         if done.published and done.manifest is not None:
             if service is not None:
                 steps.step("waiting for the service")

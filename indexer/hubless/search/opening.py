@@ -28,9 +28,11 @@ from hubless.errors import (
 )
 from hubless.knn import index_type
 from hubless.knn.flat import FLAT_KIND
+from hubless.knn.index_files import read_index
 from hubless.search.engines.base import VectorIndex
 from hubless.search.engines.external import engine
-from hubless.search.engines.full import read_stored
+from hubless.search.engines.full import FullVectors, read_stored
+from hubless.search.engines.scanned import ScannedVectors
 from hubless.search.parts import Parts, stored_cut
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
@@ -57,8 +59,9 @@ def open_parts(
     encoder: Mapping[str, Any] | None = None,
     lenient: bool = False,
     known: Parts | None = None,
+    oldest: int = bundle.OLDEST_FORMAT,
 ) -> Parts:
-    """Open a version of a collection, by default the current one.
+    """Open a version of a collection, by default the current one; of a format before 5 without its correction.
 
     At an address, files that are damaged here are pulled again once. What the version shares with one that is `known`
     is taken from there. `hashes` compares the content of all files with the manifest, and not only their sizes.
@@ -74,7 +77,7 @@ def open_parts(
         folder = None
         try:
             folder = home.folder(name, version)
-            manifest = bundle.read_manifest(folder)
+            manifest = bundle.read_manifest(folder, oldest)
             with storage_errors(folder):
                 inode = folder.stat().st_ino  # first: with files that are mended the folder is another
             shared = _shared(folder, manifest, known)
@@ -107,6 +110,8 @@ def _read_version(
     known: Parts | None,
 ) -> Parts:
     """Read the parts of a version; what a `known` one has, too, is not read again. Raises `BundleDamaged`."""
+    if manifest.format_version < bundle.OLDEST_FORMAT:
+        return _read_targets(folder, manifest)
     fit = f"{bundle.FITS}/{manifest.fit}"
     directions = _stored(folder, manifest, f"{fit}/{bundle.BASIS}", manifest.dim, manifest.dims)
     space = Space(manifest.metric, manifest.dim, directions)
@@ -131,6 +136,34 @@ def _read_version(
         canary=lambda: _read_later(folder, folder / bundle.CANARY),
         cut=stored_cut(_of_fit(folder, manifest, bundle.CONFIDENCE), manifest, dim),
         folder=folder,
+        seq=manifest.log_seq,
+    )
+
+
+def _read_targets(folder: Path, manifest: bundle.Manifest) -> Parts:
+    """Read the targets of a version of format 4, which has no segments: those without a vector come last."""
+    if manifest.index.engine is not None:
+        raise UnsupportedBundle(folder / bundle.MANIFEST, "its vectors are in an engine outside: build it again")
+    vectors = _stored(folder, manifest, bundle.FULL, None, manifest.dim)
+    directions = None if vectors is not None else _stored(folder, manifest, bundle.BASIS, manifest.dim, manifest.dims)
+    space = Space(manifest.metric, manifest.dim, directions)
+    offsets = _stored(folder, manifest, bundle.OFFSETS, manifest.count)
+    with bundle.reading(folder):
+        if vectors is None:
+            shards = [read_index(folder / name) for name in sorted(manifest.files) if name.endswith(".faiss")]
+            rows = [each.reconstruct_batch(np.arange(each.ntotal))[:, : space.width] for each in shards]
+            vectors = np.concatenate(rows)
+        segment = Segment(
+            index=ScannedVectors(FullVectors(vectors), offsets),
+            offsets=offsets,
+            ids=IdTable.open(folder / bundle.IDS),
+            payload=Payload.open(folder / bundle.PAYLOAD) if manifest.payload_columns else None,
+            bare=np.arange(len(vectors), manifest.count),
+        )
+    return Parts(
+        manifest=manifest,
+        space=space,
+        targets=Targets.of([segment], space.width),
         seq=manifest.log_seq,
     )
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hubless.corrections import QueryTime, corrected_scores
 from hubless.corrections.centred import CentredCorrection
+from hubless.corrections.folded.none import FittedNone
 from hubless.corrections.target_columns import TargetColumns
 from hubless.encoders import Encoder
 from hubless.encoders.base import PictureEncoder
@@ -44,11 +45,11 @@ class Parts:
     manifest: Manifest
     space: Space
     targets: Targets
-    encoder: Encoder | None
-    prepared: Callable[[], QueryTime | None]
-    bank_sample: F32 | None
-    correction: Callable[[], CentredCorrection]
-    canary: Callable[[], Canary]
+    encoder: Encoder | None = None
+    prepared: Callable[[], QueryTime | None] = lambda: None
+    bank_sample: F32 | None = None
+    correction: Callable[[], CentredCorrection] = lambda: CentredCorrection(FittedNone(), 0.0)
+    canary: Callable[[], Canary] = dict
     cut: Cut | None = None
     folder: Path | None = None
     seq: int = 0

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from html import escape
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, UnknownField, names_of
@@ -14,14 +15,13 @@ from hubless.kernels.forks import cached_property
 from hubless.measures.confidence.assessment import Assessment
 from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.free_payload import is_free
-from hubless.vectors.images import link_of
 from hubless.vectors.payload import PayloadRows
 
 RAW_DEPTH = 1000
 """A rank without the correction is searched for down to this one."""
 SHOWN_QUERIES, SHOWN_HITS = 5, 20
 """The most that a notebook shows."""
-_CELL = 'style="padding: 2px 8px; text-align: right; font-variant-numeric: tabular-nums"'
+_NUMBERS = "id", "score", "similarity", "offset", "share"
 WithPayload = bool | Sequence[str]
 """True for all columns, False for none of it, or the names of some."""
 Rows = Sequence[int] | NDArray[np.integer[Any]]
@@ -127,6 +127,28 @@ class Results:
         """Scores, similarities and offsets as lists: for several queries converted at once."""
         return self.scores.tolist(), self.similarities.tolist(), self.offsets.tolist()
 
+    def to_arrow(self) -> pa.Table:
+        """Return a table of all hits: query, rank from 1, id and numbers, and payload as columns `payload.NAME`."""
+        rows = [
+            {"query": query, "rank": rank}
+            | {name: getattr(hit, name) for name in _NUMBERS}
+            | {f"payload.{name}": value for name, value in (hit.payload or {}).items()}
+            for query, hits in enumerate(self)
+            for rank, hit in enumerate(hits, 1)
+        ]
+        names = dict.fromkeys(chain(("query", "rank", *_NUMBERS), *rows))
+        return pa.table({name: [row.get(name) for row in rows] for name in names})
+
+    def to_pandas(self) -> Any:
+        """Return `to_arrow` as a data frame of pandas."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return `to_arrow` as a data frame of polars."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -134,31 +156,9 @@ class Results:
         return f"<Results of {len(self)} queries, {self.rows.shape[1]} hits each>"
 
     def _repr_html_(self) -> str:
-        tables = [self._table(query) for query in range(min(len(self), SHOWN_QUERIES))]
-        left = f"<p>{len(self) - SHOWN_QUERIES} more queries</p>" if len(self) > SHOWN_QUERIES else ""
-        return f"<div>{''.join(tables)}{left}</div>"
+        from hubless.search.pages import render  # only notebooks need it
 
-    def _table(self, query: int) -> str:
-        """Return the first hits of a query as a table of HTML."""
-        hits = self[query]
-        links = [link_of(hit.payload) for hit in hits[:SHOWN_HITS]]
-        names = ["rank", "raw rank"] if self.explanations else ["rank"]
-        names += [*(["image"] if any(links) else []), "id", "score", "similarity", "offset"]
-        rows = []
-        for rank, (hit, link) in enumerate(zip(hits, links, strict=False), start=1):
-            cells = [str(rank)]
-            if hit.explanation:
-                cells.append(str(hit.explanation.raw_rank or "–"))
-            if any(links):
-                cells.append(_image(link))
-            cells += [escape(str(hit.id)), f"{hit.score:.4f}", f"{hit.similarity:.4f}", f"{hit.offset:+.4f}"]
-            rows.append("".join(f"<td {_CELL}>{cell}</td>" for cell in cells))
-        head = "".join(f'<th scope="col" {_CELL}>{name}</th>' for name in names)
-        title = f"results[{query}], of {len(self)} queries" if len(self) > 1 else "results[0]"
-        caption = f'<caption style="text-align: left">{title}, strength {self.strength:g}</caption>'
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        left = f"<p>{len(hits) - SHOWN_HITS} more hits</p>" if len(hits) > SHOWN_HITS else ""
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{left}"
+        return render("results.html", results=self, shown=[*islice(self, SHOWN_QUERIES)], most=SHOWN_HITS)
 
     def __getitem__(self, query: int) -> list[Hit]:
         count = len(self.ids[query])
@@ -197,14 +197,6 @@ class Point:
     offset: float
     payload: dict[str, Any] | None
     vector: F32 | None
-
-
-def _image(address: str | None) -> str:
-    if address is None:
-        return ""
-    # the host of the image is not told where the notebook stands
-    asked = 'alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer"'
-    return f'<img src="{escape(address)}" {asked} style="width: 64px; height: 64px; object-fit: contain; margin: 0"/>'
 
 
 def taken(payload: PayloadRows | None, rows: Rows, columns: Sequence[str] | None = None) -> list[dict[str, Any] | None]:

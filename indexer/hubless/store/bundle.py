@@ -30,8 +30,8 @@ from hubless.store.names import FITS as FITS, SEGMENTS as SEGMENTS, CollectionNa
 from hubless.vectors.comparing import Metric, comparison
 from hubless.vectors.npy import open_npz
 
-FORMAT_VERSION, OLDEST_FORMAT = 7, 5
-"""The format that is written, and the oldest that is read: all between are."""
+FORMAT_VERSION, OLDEST_FORMAT, OLDEST_EXPORTED = 7, 5, 4
+"""The format that is written; the oldest that is read, and the oldest of which targets are: all between are."""
 MANIFEST = "manifest.json"
 INDEX = "index.faiss"
 PIVOT = "pivot.npy"
@@ -548,7 +548,7 @@ def seal(folder: Path, manifest: Manifest) -> Manifest:
     return complete
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path, oldest: int = OLDEST_FORMAT) -> Manifest:
     """Return the manifest of a bundle. Raises `BundleDamaged`, or `UnsupportedBundle` of another hubless."""
     path = folder / MANIFEST
     with reading(path):
@@ -561,14 +561,18 @@ def read_manifest(folder: Path) -> Manifest:
     version = content.get("format_version") if isinstance(content, dict) else None
     if type(version) is not int or version < 1:
         raise BundleDamaged(path, "does not say its format version")
-    if not OLDEST_FORMAT <= version <= FORMAT_VERSION:
+    if not oldest <= version <= FORMAT_VERSION:
         maker = _MAKER.search(text)
         made = f"made in format {version}{f' by hubless {maker[1]}' if maker else ''}"
         way = "upgrade hubless" if version > FORMAT_VERSION else "build it again"
+        if version == OLDEST_EXPORTED:
+            way += " of what hubless export writes"
         raise UnsupportedBundle(path, f"{made}; this version reads {OLDEST_FORMAT} to {FORMAT_VERSION}: {way}")
     content.pop(_HASH, None)
     if not _is_sealed(text):
         raise BundleDamaged(path, "was changed after it was written (its own hash differs)")
+    if version < OLDEST_FORMAT:
+        return _of_targets(content)
     try:
         return Manifest.model_validate(_of_today(content))
     except ValidationError as error:
@@ -583,6 +587,13 @@ def _of_today(content: dict[str, Any]) -> dict[str, Any]:
         return content
     files = {name: each for name, each in content["files"].items() if not name.endswith("/confidence.npz")}
     return {**content, "files": files, "confidence": None}
+
+
+def _of_targets(content: dict[str, Any]) -> Manifest:
+    """Return what a manifest of format 4 says of targets. Their files lie in the folder of the version."""
+    files = {name: FileRecord(**each) for name, each in content["files"].items()}
+    known = {"index": IndexRecord.model_construct(**content["index"]), "files": files, "target_prior": None}
+    return Manifest.model_construct(**content | known)
 
 
 def verify(folder: Path, manifest: Manifest, *, hashes: bool = True, known: Container[str] = ()) -> None:

@@ -434,16 +434,10 @@ class Catalog:
         return deleted
 
     def sweep(self, name: str) -> None:
-        """Delete the segments and fits that no version names. All stay if a manifest is damaged."""
+        """Delete what killed builds left, and segments and fits that no version names, unless a manifest is damaged."""
         home = self.path / name
         with storage_errors(home), _changing(home):
             _sweep(home)
-
-    def tidy(self, name: str) -> None:
-        """Remove what builds left that were killed, as each change of the collection does. Raises `StorageError`."""
-        home = self.path / name
-        with storage_errors(home), _changing(home):
-            pass
 
     @contextmanager
     def staging(self, name: str) -> Iterator[Staging]:

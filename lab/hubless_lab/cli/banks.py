@@ -45,8 +45,8 @@ bank_app = typer.Typer(
 @bank_app.command("show")
 def show_command(queries: LiveOption, json_: JsonOption = False) -> None:
     """Show live queries: how many, how old, how often repeated, whose."""
+    vectors, _ = _read(queries)
     sample = sample_at(queries)
-    vectors = in_memory(as_items(queries, "queries").vectors) if sample is None else sample.vectors
     shown: dict[str, Any] = {"queries": len(vectors), "dim": vectors.shape[1]}
     clients: list[tuple[str, int]] = []
     if sample is None:

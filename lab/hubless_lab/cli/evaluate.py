@@ -25,7 +25,6 @@ from hubless.diagnosing.table import TextTable
 from hubless.errors import InputError
 from hubless.progress import bars_or_lines
 from hubless.store.durable import check_place
-from hubless.vectors.payload import open_payload, parted_ids
 from hubless_lab.experiments.abstain import Abstention, abstain as measure_abstention, abstain_collection
 from hubless_lab.experiments.compare import compare, compare_strictly
 from hubless_lab.experiments.comparisons import Comparison, columns, comparison_table
@@ -35,7 +34,6 @@ from hubless_lab.experiments.several_banks import compare_banks
 from hubless_lab.experiments.tally import Attribute
 from hubless_lab.experiments.tune import Tuned, tune
 from hubless_lab.matrices import SimilarityMatrices
-from hubless_lab.measures import as_groups
 from hubless_lab.measures.groups import read_groups
 from hubless_lab.papers import Preset, preset, presets_of
 from hubless_lab.result_files import check_output, write_result
@@ -53,7 +51,7 @@ _SIMILARITIES: dict[str, Any] = dict.fromkeys(("similarities", "bank_similaritie
 _OWN: dict[str, Any] = {"output": Sequence[Path], "abstain": bool}
 _MEASURES: dict[str, Any] = {"measures": Sequence[str]}
 _BANKS: dict[str, Any] = {"bank_size": Sequence[int | str], "least_coverage": bool}
-_GROUPS: dict[str, Any] = {"payload": Path, "attribute": str, "groups": Path, "top": int}
+_GROUPS: dict[str, Any] = {"groups": Path, "attribute": str, "top": int}
 _OF_COMPARE = ("corrections", "attribute")
 _OF_STRICT = ("metric", "target_bank", "bank_of_targets", "target_prior")
 
@@ -104,13 +102,13 @@ def evaluate_command(
         return
     asked = _Asked(relevant, queries, catalog, collection, targets, query_bank or [], strict, correction or [])
     if table is not None:
-        asked, set_ = asked.as_in(_usage("--table" if paper else "--paper", preset, paper or "", table), set_)
+        asked, set_ = asked.as_in(usage("--table" if paper else "--paper", preset, paper or "", table), set_)
     if relevant is None:
         raise typer.BadParameter("give the right targets", param_hint="--relevant")
     own, rest = _own_settings(set_)
     output = own.get("output", [])
     for path in output:
-        _usage("--set", check_output, path)
+        usage("--set", check_output, path)
         check_place(path)
     if collection is not None:
         refuse("--collection", {"targets": targets, "query-bank": asked.banks, "correction": asked.corrections})
@@ -121,7 +119,7 @@ def evaluate_command(
         _show(made, made.table(), output, json_)
         return
     comparison, measures = _of_files(asked, rest) if collection is None else _of_collection(asked, rest)
-    first, *_ = _usage("--set", columns, comparison, measures)
+    first, *_ = usage("--set", columns, comparison, measures)
     if not json_:
         for leak in comparison.leaks:
             typer.echo(f"Warning: {leak}.")
@@ -129,7 +127,7 @@ def evaluate_command(
 
 
 def _print_tables(paper: str) -> None:
-    for one in _usage("--paper", presets_of, None if paper == "list" else paper):
+    for one in usage("--paper", presets_of, None if paper == "list" else paper):
         print_item(f"{one.paper} {', '.join(one.tables)}: {one.shows}")
 
 
@@ -164,7 +162,7 @@ class _Asked:
 
     def methods(self) -> list[Method]:
         """Return the corrections that are compared."""
-        methods: list[Method] = _usage("--correction", entries_from, self.corrections)
+        methods: list[Method] = usage("--correction", entries_from, self.corrections)
         return [replace(method, optional=True) for method in methods] if self.optional else methods
 
 
@@ -242,7 +240,7 @@ def _abstention(asked: _Asked, set_: list[str]) -> Abstention:
     values = read_settings(set_, _OWN | parameters_of(measure_abstention, skip=parameters_of(evaluate_command)))
     if asked.targets is None or asked.strict == bool(asked.banks) or len(asked.banks) > 1:
         raise typer.BadParameter("give --collection; or --targets, and either --strict or a query bank")
-    entries = _usage("--correction", entries_from, asked.corrections or ["auto"])
+    entries = usage("--correction", entries_from, asked.corrections or ["auto"])
     if len(entries) > 1:
         raise typer.BadParameter("give one with abstain=true", param_hint="--correction")
     values.setdefault("metric", "cosine")
@@ -255,7 +253,7 @@ def _own_settings(set_: list[str] | None) -> tuple[dict[str, Any], list[str]]:
     return read_settings(own, _OWN), [one for one in set_ or [] if one not in own]
 
 
-def _usage(option: str, check: Any, *given: Any) -> Any:
+def usage(option: str, check: Any, *given: Any) -> Any:
     """Return what a check returns. Its `InputError` becomes a usage error of the option."""
     try:
         return check(*given)
@@ -268,20 +266,12 @@ def entries_from(given: list[str] | None) -> list[Method]:
     return as_methods([short_correction(text) for text in given or []])
 
 
-def _attribute(payload: Path | None, column: str | None, groups: Path | None, top: int | None) -> Attribute | None:
-    first = 10 if top is None else top
+def _attribute(groups: Path | None, column: str | None, top: int | None) -> Attribute | None:
     if groups is not None:
-        return Attribute(read_groups(groups), first)
-    if column is None:
-        return None
-    if payload is None:
-        raise typer.BadParameter("attribute needs payload, which has the column", param_hint="--set")
-    opened = open_payload(payload)
-    if column not in opened.schema.names:
-        known = ", ".join(opened.schema.names)
-        raise typer.BadParameter(f"attribute: {column!r} is not one of the columns {known}", param_hint="--set")
-    values = as_groups(opened.to_table(columns=[column]).column(0).to_pylist(), column)
-    return Attribute(replace(values, ids=parted_ids(opened)[0]), first)
+        return Attribute(read_groups(groups, column or "groups"), 10 if top is None else top)
+    if column is not None:
+        raise typer.BadParameter("attribute needs groups, a file that has the column", param_hint="--set")
+    return None
 
 
 _SHOWN = 10

@@ -23,10 +23,10 @@ from hubless.cli.options import (
 )
 from hubless.cli.printing import empty_table, payload_text, print_json, print_table
 from hubless.diagnosing.gallery import open_gallery
-from hubless.errors import InputError
 from hubless.store.catalog import Catalog
 from hubless.store.durable import check_place
 from hubless.store.kept_scan import keep_scan
+from hubless_lab.cli.evaluate import usage
 from hubless_lab.experiments.methods import as_methods
 from hubless_lab.report import make_report
 from hubless_lab.scan.scanning import scan
@@ -99,10 +99,7 @@ def report_command(
     known = parameters_of(make_report, skip=("gallery", "query_bank"))
     values = read_settings(set_, {**EXAMINED, **known, "relevant": Path, "corrections": Sequence[str]})
     gallery = examined_from(values, targets, catalog, collection)
-    try:
-        as_methods(values.get("corrections"))
-    except InputError as error:
-        raise typer.BadParameter(str(error), param_hint=SET) from error
+    usage(SET, as_methods, values.get("corrections"))
     make_report(gallery, query_bank, **values).save(output)
     if json_:
         print_json({"output": output})

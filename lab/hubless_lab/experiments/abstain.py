@@ -229,7 +229,7 @@ class Abstention:
         chart = Chart(x, Axis("of these right, in %", max(0, least - 0.05), 1.02, tenths, grid=True))
         for name, cut, colour in (("confidence", self.confidence, ACCENT), ("best cosine", self.cosine, RAW)):
             chart.line(cut.shares, cut.accuracies, colour, name)
-        chart.rule(RAW, f"{100 * self.accuracy:.0f} % right", y=self.accuracy, dash="2 3")
+        chart.rule(RAW, f"{100 * self.accuracy:.0f} % right", self.accuracy)
         return chart
 
     def as_json(self) -> dict[str, Any]:

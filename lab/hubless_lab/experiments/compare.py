@@ -16,7 +16,6 @@ from hubless.errors import InputError
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
-from hubless.vectors.arrays import F64
 from hubless.vectors.comparing import comparison as made_by
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import rows_by_id
@@ -92,7 +91,9 @@ def compare(
     methods, against = _with_baseline(as_methods(corrections), baseline)
     inputs = of_record(LabelledInputs, settings) | of_record(LabelledItems, settings)
     given = open_labelled(queries, targets, relevant, **inputs)
-    measured = replace(measured, attribute=_fitting(given, draws.demand, measured.attribute))
+    recalls, depths = counted_depths(measured.recalls, measured.depths)
+    attribute = _fitting(given, draws.demand, measured.attribute)
+    measured = replace(measured, attribute=attribute, recalls=recalls, depths=depths)
     count = len(given.pairs.queries)
     results = {method.label: Result(method.label, method.name, method.parameters, count) for method in methods}
     splits = list(range(draws.seeds)) if given.query_bank is None else []
@@ -116,11 +117,11 @@ def compare(
         several_relevant=max(map(len, first.relevant)) > 1,
         seeds=splits,
         draws=draws.draws,
-        depths=list(measured.depths),
+        depths=depths,
         baseline=against,
         left_out=given.pairs.left_out.tolist(),
         notes=[*given.notes(), *_notes_on(methods, rows, left_out, given.pairs.matrices is not None)],
-        group_shares={} if measured.attribute is None else measured.attribute.groups.by_name(),
+        group_shares={} if attribute is None else attribute.groups.by_name(),
         rows=rows,
     )
 
@@ -131,7 +132,8 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
     Raises `InputError` as `compare`, and for offsets that were given.
     """
     record = collection.manifest.correction
-    prior = _stored_prior(collection)
+    known = collection.parts.columns(np.arange(collection.count)).of(PRIOR)
+    prior = None if known is None else known.filled.values
     if is_given(record.name):
         expected = "one that is fitted on queries; compare targets with offsets:FILE to measure given ones"
         raise InputError("correction", expected, record.name)
@@ -156,10 +158,6 @@ class _Measured:
     strength: float = 1.0
     candidates: int | None = CANDIDATES
     distances: bool = False
-
-    def __post_init__(self) -> None:
-        for name, numbers in zip(("recalls", "depths"), counted_depths(self.recalls, self.depths), strict=True):
-            object.__setattr__(self, name, numbers)
 
     def add(self, trial: Trial, scorers: Mapping[str, Scorer], results: Mapping[str, Result]) -> None:
         """Rank the targets of a trial by methods that are fitted on it, and add the measures to the results."""
@@ -216,8 +214,7 @@ def _distances(trial: Trial) -> Quality:
     if trial.target_bank is not None:
         places["all_targets"] = plain(np.concatenate([trial.targets, trial.target_bank]))
     return {
-        f"distance_to_{name}": earth_movers_distance(plain(trial.query_bank), rows).value
-        for name, rows in places.items()
+        f"distance_to_{name}": earth_movers_distance(plain(trial.query_bank), rows) for name, rows in places.items()
     }
 
 
@@ -233,8 +230,3 @@ def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -
                 raise
             left_out[method.label] = str(error)
     return scorers
-
-
-def _stored_prior(collection: Collection) -> F64 | None:
-    known = collection.parts.columns(np.arange(collection.count)).of(PRIOR)
-    return None if known is None else known.filled.values

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from hubless.measures.confidence.guarantee import last_of_equals
 from hubless.vectors.arrays import F64, Flags
@@ -25,9 +26,7 @@ def auroc(scores: NDArray[np.floating], right: Flags) -> float:
     negative = len(right) - positive
     if not positive or not negative:
         return float("nan")
-    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = np.cumsum(counts) - (counts - 1) / 2
-    return float((ranks[place][right].sum() - positive * (positive + 1) / 2) / (positive * negative))
+    return float((rankdata(scores)[right].sum() - positive * (positive + 1) / 2) / (positive * negative))
 
 
 def answered_shares(scores: NDArray[np.floating], right: Flags) -> tuple[F64, F64, F64]:

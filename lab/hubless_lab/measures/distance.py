@@ -1,6 +1,5 @@
 """The distance between two clouds of vectors."""
 
-from dataclasses import dataclass
 from importlib import import_module
 
 import numpy as np
@@ -13,18 +12,7 @@ MOST_POINTS = 2000
 _MOST_STEPS = 10_000_000
 
 
-@dataclass(frozen=True)
-class EarthMovers:
-    """The distance, the number of vectors measured of each side, and whether they are a sample."""
-
-    value: float
-    points: tuple[int, int]
-    sampled: bool
-
-
-def earth_movers_distance(
-    first: F32 | VectorSource, second: F32 | VectorSource, *, most: int = MOST_POINTS
-) -> EarthMovers:
+def earth_movers_distance(first: F32 | VectorSource, second: F32 | VectorSource, *, most: int = MOST_POINTS) -> float:
     """Return the earth mover's distance: the least mean Euclidean distance to move one cloud onto the other.
 
     It is exact (POT's `emd2`), on at most `most` random vectors of each side. Raises `InputError` without the extra
@@ -38,7 +26,5 @@ def earth_movers_distance(
     check_dim(sources[1].shape[1], sources[0].shape[1], sources[1].name, sources[0].name)
     # a seed per side: equal samples would make two like clouds look identical
     chosen = [in_memory(sample(source, most, side)) for side, source in enumerate(sources)]
-    points = (len(chosen[0]), len(chosen[1]))
-    costs = transport.dist(chosen[0].astype(np.float64), chosen[1].astype(np.float64), metric="euclidean")
-    value = transport.emd2([], [], costs, numItermax=_MOST_STEPS)
-    return EarthMovers(float(value), points, any(source.shape[0] > most for source in sources))
+    costs = transport.dist(*(rows.astype(np.float64) for rows in chosen), metric="euclidean")
+    return float(transport.emd2([], [], costs, numItermax=_MOST_STEPS))

@@ -52,9 +52,9 @@ def as_groups(values: Sequence[Any], attribute: str) -> Groups:
     return Groups(tuple(names.tolist()), codes.astype(np.int64))
 
 
-def read_groups(path: Path) -> Groups:
-    """Return the groups of targets from a file that `read_column` reads."""
-    column = read_column(path, "groups")
+def read_groups(path: Path, attribute: str = "groups") -> Groups:
+    """Return the groups of targets from a file that `read_column` reads, by its column of this name."""
+    column = read_column(path, attribute)
     return replace(as_groups(listed(column, "the group of each target"), path.name), ids=column.ids)
 
 

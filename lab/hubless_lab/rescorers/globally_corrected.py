@@ -53,16 +53,9 @@ class RankAmongBank(StoredFields):
 
 
 def _not_below(ascending: F32, rows: I64, limits: F32) -> I64:
-    """Count the values of some rows of a table (n, b) not below limits (l, c): a binary search in all at once."""
-    b = ascending.shape[1]
-    low, high = np.zeros(limits.shape, np.int64), np.full(limits.shape, b)
-    for _ in range(b.bit_length()):
-        middle = (low + high) // 2
-        open_ = low < high
-        below = open_ & (ascending[rows, np.minimum(middle, b - 1)] < limits)
-        low = np.where(below, middle + 1, low)
-        high = np.where(open_ & ~below, middle, high)
-    counts: I64 = b - low
+    """Count the values of some rows of a table (n, b) not below limits (l, c), by binary searches."""
+    below = [ascending[row].searchsorted(limit) for row, limit in zip(rows, limits.T, strict=True)]
+    counts: I64 = ascending.shape[1] - np.array(below, np.int64).reshape(-1, len(limits)).T
     return counts
 
 

@@ -81,12 +81,9 @@ class FittedMutualProximity(BankKept):
         squared = comparison(self.metric).squared
         if self.k is not None:
             nearest = _nearness(self.metric, top_k_similarities(self.bank, source, self.k))
-            mean = nearest.mean(axis=1)
-            spread = nearest.std(axis=1)
-        elif squared:
-            mean, spread = self._over_bank(source)
+            mean, spread = nearest.mean(axis=1), nearest.std(axis=1)
         else:
-            mean, spread = _projections(source, *moments(self.bank))
+            mean, spread = self._over_bank(source)
         of_targets = mean.astype(np.float32), np.maximum(spread, SMALLEST_SPREAD).astype(np.float32)
         seen = np.empty((0, source.shape[1]), np.float32)
         of_all = (np.empty(0), np.empty((0, 0)))
@@ -107,15 +104,6 @@ class FittedMutualProximity(BankKept):
             found.append((near.mean(axis=1), near.std(axis=1)))
         mean, spread = (np.concatenate(each) for each in zip(*found, strict=True))
         return mean, spread
-
-
-def _projections(targets: VectorSource, mean: F64, covariance: F64) -> tuple[F64, F64]:
-    """Mean and spread (n,) of the similarities of each target to rows of this mean and covariance."""
-    means, variances = [], []
-    for block in targets.blocks(block_rows(targets.shape[1])):
-        means.append(block @ mean)
-        variances.append(np.einsum("ij,ij->i", block @ covariance, block))
-    return np.concatenate(means), np.sqrt(np.maximum(0, np.concatenate(variances)))
 
 
 @dataclass(frozen=True)

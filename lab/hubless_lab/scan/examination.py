@@ -1,6 +1,7 @@
 """The targets of a gallery, examined: how often each is seen, and what else is known of it."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from hubless.measures.repeats import without_copies
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import ArrayVectors, in_memory
 from hubless_lab.scan.geometry import Centrality, Stability, alike, near_duplicates
-from hubless_lab.scan.sightings import SCAN_DEPTH, SCAN_DEPTHS, Sightings, Surprise, Topics, surprise
+from hubless_lab.scan.sightings import SCAN_DEPTH, SCAN_DEPTHS, Sightings, Surprise, surprise
 from hubless_lab.scan.suspects import CENTRAL, Evidence, Suspect, Topic, why
 
 QUERY_ROWS = 2048
@@ -24,7 +25,7 @@ class Examination:
     """The targets, scored by the first targets (m, k) of each query: near-duplicates count as one."""
 
     def __init__(
-        self, gallery: Gallery, queries: F32, similarities: F32, ranked: I64, topics: list[Topics], seed: int
+        self, gallery: Gallery, queries: F32, similarities: F32, ranked: I64, topics: list[I64], seed: int
     ) -> None:
         """Score targets by what queries (m, d) found."""
         self._gallery = gallery
@@ -98,16 +99,14 @@ class Examination:
     ) -> list[Suspect]:
         """Return the suspects in an order of rows, each with its evidence, and why it is one."""
         listed = []
+        columns |= {"score": found.score, "overall": found.overall}
         for place, (row, name, alike_rows) in enumerate(zip(order.tolist(), names, copies, strict=True), start=1):
-            more = {column: float(values[row]) for column, values in columns.items()}
+            more: dict[str, Any] = {column: float(values[row]) for column, values in columns.items()}
+            more["stability"] = None if np.isnan(more["stability"]) else more["stability"]
             measured = Evidence(
-                score=float(found.score[row]),
-                overall=float(found.overall[row]),
+                **more,
                 counts=dict(zip(SCAN_DEPTHS, found.counts[row].tolist(), strict=True)),
                 topic=self._topic(found, row),
-                centrality=more["centrality"],
-                stability=None if np.isnan(more["stability"]) else more["stability"],
-                offset=more["offset"],
                 offset_percentile=float(np.mean(self._offsets < columns["offset"][row])),
                 near_duplicates=alike_rows,
             )
@@ -132,7 +131,7 @@ class Examination:
         clustering, label, k = found.topic[row].tolist()
         if clustering < 0:
             return None
-        members = np.flatnonzero(self._topics[clustering].labels == label)
+        members = np.flatnonzero(self._topics[clustering] == label)
         vectors = self._queries[members]
         example = members[np.argmax(vectors @ vectors.mean(axis=0))]
         return Topic(len(members), k, float(found.rate[row]), int(example))

@@ -80,7 +80,7 @@ def scan(
     return Scan(
         targets=count,
         queries=len(real),
-        topics=[len(each.sizes) for each in topics],
+        topics=[1 + int(each.max()) for each in topics],
         correction=examined.correction,
         admitted=None if new is None else new.targets.shape[0],
         threshold=threshold,

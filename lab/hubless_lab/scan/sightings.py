@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import faiss
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import rel_entr
 
 from hubless.vectors.arrays import F32, F64, I64
 
@@ -46,14 +47,6 @@ class Sightings:
         return Sightings(self.queries[chosen], self.items[chosen], self.places[chosen])
 
 
-@dataclass(frozen=True)
-class Topics:
-    """A cluster for each query, (m,), and how many queries each cluster has."""
-
-    labels: I64
-    sizes: I64
-
-
 @dataclass(frozen=True, kw_only=True)
 class Surprise:
     """The surprise at how often items are seen, each (n,), from 0 to about 1.
@@ -73,20 +66,22 @@ class Surprise:
         return np.maximum(self.overall, self.topical)
 
 
-def cluster(queries: F32, seed: int = 0) -> list[Topics]:
-    """Topics by k-means: a few large ones, and many small ones; none where there are too few queries."""
+def cluster(queries: F32, seed: int = 0) -> list[I64]:
+    """Return the topic of each query (m,) by k-means, twice: of a few large ones, and of many small ones.
+
+    Nothing where there are too few queries.
+    """
     count = len(queries)
     numbers = {min(COARSE, count // (2 * QUERIES_A_TOPIC)), min(int(np.sqrt(count / 2)), FINEST)}
     found = []
     for number in sorted(number for number in numbers if number >= 2):
         means = faiss.Kmeans(queries.shape[1], number, niter=ITERATIONS, seed=seed, min_points_per_centroid=1)
         means.train(queries)
-        labels = means.index.search(queries, 1)[1][:, 0].astype(np.int64)
-        found.append(Topics(labels, np.bincount(labels, minlength=number).astype(np.int64)))
+        found.append(means.index.search(queries, 1)[1][:, 0].astype(np.int64))
     return found
 
 
-def surprise(seen: Sightings, items: int, queries: int, targets: int, topics: Sequence[Topics]) -> Surprise:
+def surprise(seen: Sightings, items: int, queries: int, targets: int, topics: Sequence[I64]) -> Surprise:
     """Return the information per query, in units of that of being the first for every query, log n.
 
     For a rate r of queries that have an item among their first k, it is D(r ‖ k/n): the logarithm of the binomial tail
@@ -102,11 +97,11 @@ def surprise(seen: Sightings, items: int, queries: int, targets: int, topics: Se
         counted.append(np.bincount(near.items, minlength=items).astype(np.int64))
         expected = min(k / targets, 1.0)
         overall = np.maximum(overall, _information(counted[-1], np.full(items, queries), expected))
-        for number, clustering in enumerate(topics):
-            clusters = len(clustering.sizes)
-            pairs, counts = np.unique(near.items * clusters + clustering.labels[near.queries], return_counts=True)
-            item, label = pairs // clusters, pairs % clusters
-            size = clustering.sizes[label]
+        for number, labels in enumerate(topics):
+            sizes = np.bincount(labels)
+            pairs, counts = np.unique(near.items * len(sizes) + labels[near.queries], return_counts=True)
+            item, label = pairs // len(sizes), pairs % len(sizes)
+            size = sizes[label]
             value = np.where(size < QUERIES_A_TOPIC, 0.0, _information(counts, size, expected))
             order = np.argsort(value, kind="stable")
             item, label, size, value, counts = (given[order] for given in (item, label, size, value, counts))
@@ -132,6 +127,5 @@ def _information(counts: NDArray[np.integer], trials: I64, expected: float) -> F
         1 + z * z / trials
     )
     rate = np.clip(low, expected, 1.0)
-    rest = np.maximum(1 - rate, np.finfo(np.float64).tiny)
-    information: F64 = rate * np.log(rate / expected) + (1 - rate) * np.log(rest / (1 - expected))
+    information: F64 = rel_entr(rate, expected) + rel_entr(1 - rate, 1 - expected)
     return information

@@ -3,21 +3,8 @@ import dataclasses
 import numpy as np
 from support.made_pairs import make_pairs
 
-from hubless_demo.measuring import CORRECTED, rank, rank_by_all, split_pairs
+from hubless_demo.measuring import CORRECTED, rank_by_all, split_pairs
 from hubless_demo.word_vectors import Encoders
-
-
-def test_rank_measures_a_gallery_whose_answers_are_known():
-    gallery = np.eye(20, dtype=np.float32)
-    queries = gallery[[3, 4, 5]]
-    perfect = rank("perfect", queries, gallery, [3, 4, 5], np.zeros(20, np.float32))
-    assert perfect.recall == {1: 1.0, 5: 1.0, 10: 1.0}
-    assert perfect.occurrence.sum() == 30
-    offsets = np.zeros(20, np.float32)
-    offsets[3] = 2  # pushed below everything
-    pushed = rank("pushed", queries, gallery, [3, 4, 5], offsets)
-    assert pushed.recall == {1: 2 / 3, 5: 2 / 3, 10: 2 / 3}
-    assert pushed.occurrence[3] == 0
 
 
 class Planted:
@@ -43,12 +30,12 @@ def test_compare_finds_the_planted_hubs_and_each_correction_evens_them_out():
     done = []
     rankings = rank_by_all(encoders, parts, done.append)
     assert [ranking.name for ranking in rankings] == ["raw", *CORRECTED]
-    assert len(done) == len(CORRECTED)
+    assert len(done) == len(rankings)
     raw = rankings[0]
     hubs = np.array([int(pair.code) % 10 == 0 for pair in parts.held_out])
     assert raw.occurrence[hubs].min() > raw.occurrence[~hubs].max()
     for corrected in rankings[1:]:
-        assert corrected.occurrence.sum() == raw.occurrence.sum() == 10 * 300
-        assert corrected.skewness < raw.skewness
-        assert corrected.recall[1] > raw.recall[1]
+        assert round(corrected.occurrence.sum()) == round(raw.occurrence.sum()) == 10 * 300
+        assert corrected.quality["skewness"] < raw.quality["skewness"]
+        assert corrected.quality["recall_at_1"] > raw.quality["recall_at_1"]
     assert rankings[-1].occurrence.max() < raw.occurrence.max() / 2

@@ -75,31 +75,28 @@ class Freshness:
         What was written is looked for if `writes` is set; a write follows the log by itself. For a collection that the
         key may not see this waits no longer than for one that is not there. Raises `CollectionNotFound`.
         """
-        shelf, catalog = self._shelf, self._catalog
-        news = catalog.answered.glance(), catalog.written.glance()  # before what they tell of
+        shelf = self._shelf
+        news = self._catalog.answered.glance(), self._catalog.written.glance()  # before what they tell of
         own = shelf.own_name(name)
-        slot = shelf.slots.get(own)
-        if slot and slot.living and slot.living.news == news and access.sees(own):
+        slot = shelf.known(own)
+        if slot.living and slot.living.news == news and access.sees(own):
             return own, slot
-        if self.seen != catalog.answered.stamp() or self.opening:
-            await self.settle(trace, "")
-            own = shelf.own_name(name)  # the name may be a new alias
-            if access.sees(own):
-                await self.settle(trace, own)
+        await self.settle(trace, "")
+        own = shelf.own_name(name)  # which may be a new alias
         if not access.sees(own):
             raise shelf.absent(name)
-        slot = shelf.slots.get(own)
-        living = slot.living if slot else None
+        await self.settle(trace, own)
+        living = shelf.known(own).living
         if living is None:
             await self._appear(own)
             if own not in shelf.slots:
                 raise shelf.absent(name)
-        elif writes and living.is_behind and (living.error is None or isinstance(living.error, REPLACED)):
-            await self.latest(trace, own)
-        found = shelf.known(own)
-        if living and living is found.living and writes and not (shelf.loading or living.error):
-            living.news = news
-        return own, found
+        elif writes:
+            if living.is_behind and (living.error is None or isinstance(living.error, REPLACED)):
+                await self.latest(trace, own)
+            if not (shelf.loading or living.error):
+                living.news = news
+        return own, shelf.known(own)
 
     def is_there(self, name: str) -> bool:
         """Return False if a collection is known to be gone."""

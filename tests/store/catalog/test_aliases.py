@@ -1,5 +1,6 @@
 import shutil
-import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from support import small
@@ -61,20 +62,13 @@ def test_alias_that_is_not_as_expected_stays_as_it_is(catalog):
 
 def test_of_many_who_expect_the_same_only_one_gets_it(catalog):
     start = catalog.set_alias("pictures", "photos")
-    outcomes = []
 
-    def change():
-        try:
-            outcomes.append(catalog.set_alias("pictures", "photos", expected=start.revision))
-        except PreconditionFailed:
-            outcomes.append(None)
+    def change(_):
+        with suppress(PreconditionFailed):
+            return catalog.set_alias("pictures", "photos", expected=start.revision)
 
-    threads = [threading.Thread(target=change) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    (won,) = filter(None, outcomes)
+    with ThreadPoolExecutor(8) as pool:
+        (won,) = filter(None, pool.map(change, range(8)))
     assert catalog.aliases() == {"pictures": won}
 
 

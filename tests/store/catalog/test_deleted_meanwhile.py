@@ -1,7 +1,7 @@
 """A collection that is deleted while somebody else works with it: that one is told so, and makes nothing anew."""
 
 import shutil
-import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 from support import small
@@ -26,23 +26,12 @@ def catalog(tmp_path):
 
 def at_once(catalog, *works):
     """Do works that all wait for the lock of the aliases; the kinds of errors that come, each in its place."""
-    came = [None] * len(works)
-
-    def do(number):
-        try:
-            works[number]()
-        except Exception as error:
-            came[number] = type(error)
-
-    threads = [threading.Thread(target=do, args=[number]) for number in range(len(works))]
-    with changing_aliases(catalog.path):
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(0.2)  # it waits
-    for thread in threads:
-        thread.join()
-    return came
+    with ThreadPoolExecutor(len(works)) as pool:
+        with changing_aliases(catalog.path):
+            doing = [pool.submit(work) for work in works]
+            wait(doing, 0.5)  # they wait
+        came = [each.exception() for each in doing]
+    return [error and type(error) for error in came]
 
 
 def test_of_those_who_delete_at_once_one_does_and_the_others_find_nothing(catalog):

@@ -82,7 +82,7 @@ def prune(path, after):
 def tidy(path, after):
     shutil.copytree(path.with_name("left"), path)
     kill_after(after, (locks, "move"), (shutil, "rmtree"), (Path, "unlink"))
-    hubless.Catalog(path).tidy("photos")
+    hubless.Catalog(path).sweep("photos")
 
 folder, work, *moments = sys.argv[1:]
 for after in moments:
@@ -100,6 +100,15 @@ def killed(folder, work, moments):
     return {moment: (folder / str(moment), error == "killed") for moment, error in zip(moments, ended, strict=True)}
 
 
+def swept(path):
+    """Remove what was left, and return the versions, which have a segment and a fit each, and no others are there."""
+    catalog = hubless.Catalog(path)
+    catalog.sweep("photos")
+    left = catalog.version_ids("photos")
+    assert folders(path) == {"segments": left, "fits": left}
+    return left
+
+
 def test_kill_while_a_version_is_published_leaves_all_of_it_or_nothing(tmp_path):
     """Segments and the fit come before the version, and the version before it is current."""
     for after, (path, was_killed) in killed(tmp_path, "publish", range(1, 7)).items():
@@ -107,23 +116,17 @@ def test_kill_while_a_version_is_published_leaves_all_of_it_or_nothing(tmp_path)
         assert was_killed == (after <= 5)
         if was_killed:
             assert (len(folders(path)["segments"]), len(folders(path)["fits"])) == (2, 1 + (after > 1))
-        catalog = hubless.Catalog(path)
-        catalog.tidy("photos")
-        left = catalog.version_ids("photos")
+        left = swept(path)
         assert len(left) == 1 + published
-        assert folders(path) == {"segments": left, "fits": left}
         assert small.check_complete(path).version == left[-1]
 
 
 def test_kill_while_versions_are_pruned_leaves_nothing_that_the_next_change_does_not_remove(tmp_path):
     for after, (path, was_killed) in killed(tmp_path, "prune", [1, 2, 3, 4, 7, 10, 11, 12, 13]).items():
         assert was_killed == (after <= 12)  # two versions, with a segment and a fit each
-        catalog = hubless.Catalog(path)
-        current = catalog.current("photos")
-        catalog.tidy("photos")
-        left = catalog.version_ids("photos")
+        current = hubless.Catalog(path).current("photos")
+        left = swept(path)
         assert (len(left), left[-1]) == (2 if after == 1 else 1, current)
-        assert folders(path) == {"segments": left, "fits": left}
         assert small.entries(path) == left
 
 
@@ -133,11 +136,7 @@ def test_kill_while_what_a_kill_left_is_removed_leaves_nothing_that_the_next_cha
     lock_of(tmp_path / "left", second)
     for after, (path, was_killed) in killed(tmp_path, "tidy", range(1, 9)).items():
         assert was_killed == (after <= 7)  # a version, its segment, its fit, and what told of them
-        catalog = hubless.Catalog(path)
-        catalog.tidy("photos")
-        left = catalog.version_ids("photos")
-        assert left == [catalog.current("photos")] == small.entries(path)
-        assert folders(path) == {"segments": left, "fits": left}
+        assert swept(path) == [hubless.Catalog(path).current("photos")] == small.entries(path)
 
 
 def test_what_tells_of_a_build_is_on_the_disk_before_its_segments_move_and_gone_once_it_is_current(

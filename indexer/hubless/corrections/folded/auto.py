@@ -173,7 +173,7 @@ def _gone_on(fitting: Fitting[FittedSoftmax], asked: Pass) -> Fitting[FittedSoft
         while True:
             asked = fitting.send((yield asked))
     except StopIteration as end:
-        return end.value
+        return end.value  # type: ignore[no-any-return]
 
 
 def _offsets(fitted: FittedSoftmax, some: VectorSource) -> F64:

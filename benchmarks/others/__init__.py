@@ -1,0 +1,1 @@
+"""Benchmarks of others, run on this library."""
