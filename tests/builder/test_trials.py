@@ -6,12 +6,9 @@ import pytest
 from support.problems import normal
 
 import hubless
-from hubless.builder import indexing, lists
-from hubless.knn import INDEXES, aims
-from hubless.knn.augment import Columns, folded_targets
-from hubless.knn.index_files import add_vectors, read_index
-from hubless.knn.training_sample import TrainingSample
-from hubless.vectors.sources import as_source
+from hubless.builder import indexing
+from hubless.knn import aims
+from hubless.knn.index_files import read_index
 
 COUNT, DIM = 3000, 136
 
@@ -21,7 +18,7 @@ def build(catalog, lists_cost, finer, **options):
     with pytest.MonkeyPatch.context() as changed:
         changed.setattr(aims, "FLAT_BYTES", 0)
         changed.setattr(aims, "MEASURED_FROM", 1000)
-        changed.setattr(lists, "LISTS_COST", lists_cost)
+        changed.setattr(indexing, "LISTS_COST", lists_cost)
         changed.setattr(indexing, "FINER", finer)
         given = {"query_bank": normal(300, DIM, 1), "metric": "cosine", "recall": 0.8, **options}
         return hubless.build(catalog, "c", normal(COUNT, DIM, 0), **given)
@@ -58,20 +55,6 @@ def test_lists_of_which_most_have_to_be_scanned_and_finer_codes_that_scan_too_lo
     index = build(tmp_path, lists_cost, finer, **options).index
     assert index.type == built[0]
     assert [each.type for each in index.tried] == (built if len(built) > 1 else [])
-
-
-def test_fewest_lists_that_hold_a_share_of_the_best_are_known_without_an_index():
-    kind, dim = INDEXES["ivf_fastscan"], 32
-    vectors, asked, bank = (folded_targets(normal(rows, dim, rows), np.zeros(rows)) for rows in (COUNT, 300, 1000))
-    exact = np.argsort(-(asked @ vectors.T), axis=1)[:, :10]
-    sample = TrainingSample(vectors, Columns(dim, dim), 0, bank)
-    needed = lists.lists_needed(sample, kind.lists(COUNT), asked, vectors[exact.ravel()], 0.9)
-    index = kind.new(COUNT, vectors.shape[1], sample)
-    add_vectors(index, as_source(vectors, "targets"), sample=sample)
-    for looked_at, enough in ((needed, True), (needed - 1, False)):
-        _, rows = kind.search(index, asked, 10, {"nprobe": looked_at, "k_factor": COUNT // 10})
-        shared = [len(set(a) & set(b)) for a, b in zip(rows, exact, strict=True)]
-        assert (np.mean(shared) >= 9) == enough
 
 
 def test_stored_index_has_the_codes_that_the_manifest_says(of_all):
