@@ -28,6 +28,11 @@ def http(server, contract):
 
 
 @pytest.fixture
+def sample(tmp_path):
+    return tmp_path / "sample"
+
+
+@pytest.fixture
 def words(catalog):
     return hubless.open(catalog, "words")
 
