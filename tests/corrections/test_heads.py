@@ -158,7 +158,7 @@ def test_state_has_them_and_a_later_target_that_is_nearer_is_capped_too():
     (head,) = CHANGED[:1]
     found = fit(log_of(head, times=100))
     restored = registered("auto").fitted.from_state(found.state(), json.loads(json.dumps(found.details)))
-    np.testing.assert_allclose(restored.offsets(PROBLEM.targets), found.offsets(PROBLEM.targets), rtol=0, atol=1e-6)
+    assert restored.offsets(PROBLEM.targets).tobytes() == found.offsets(PROBLEM.targets).tobytes()
     assert restored.state().keys() == found.state().keys()
     nearer = 1.01 * PROBLEM.targets[RAW[head]]
     assert restored.offsets(nearer[np.newaxis])[0] == found.offsets(PROBLEM.targets[RAW[[head]]])[0]

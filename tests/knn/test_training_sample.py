@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.problems import normal
 
-from hubless.builder.lists import lists_needed
+from hubless.builder.needed_lists import lists_needed
 from hubless.knn import INDEXES
 from hubless.knn.augment import Columns, folded_queries, folded_targets
 from hubless.knn.index_files import add_vectors

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeAlias
 import faiss
 import numpy as np
 
-from hubless.builder.lists import lists_needed
+from hubless.builder.needed_lists import lists_needed
 from hubless.builder.shards import most_in_a_shard, shard_sizes
 from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES

@@ -7,13 +7,13 @@ from typing import Literal
 import numpy as np
 
 from hubless.corrections.base import Rows, check_banks, check_target_bank
-from hubless.corrections.folded.softmax import FittedSoftmax, KnownSums, fitted_in_step
+from hubless.corrections.folded.softmax import FittedSoftmax, fitted_in_step
 from hubless.corrections.target_columns import TargetColumn
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.similarities import rows_kept, similarities
-from hubless.kernels.together import Fitting, fingerprints
+from hubless.kernels.together import Fitting
 from hubless.kernels.truncated import steps_over_all
 from hubless.vectors.arrays import F64, check_at_least
 from hubless.vectors.sources import ArrayVectors, StackedVectors, VectorSource, sample, sampled_rows
@@ -117,14 +117,7 @@ class SinkhornNormalisation:
         for _ in range(steps - 1):
             _, over_bank = plan.step(c, of_sample)  # of a with +log b, which does not change it
             c = np.log(bank_sample.shape[0] / len(c) * weights[rows]) - over_bank
-        known = None
-        if bank_sample is bank:
-            last, sums = plan.step(c, counted)
-            if some is columns:  # these sums are those of the offsets
-                told = fingerprints(all_targets)
-                known = KnownSums.of(told, sums[: len(told)] - np.log(bank.shape[0]))
-        else:
-            last = log_sum_exp(some, bank, temperature.value, c)
+        last = plan.step(c)[0] if bank_sample is bank else log_sum_exp(some, bank, temperature.value, c)
         a: F64 = np.log(counted / bank.shape[0]) - last
         if some is not columns:
             a, more = yield from steps_over_all(
@@ -139,7 +132,7 @@ class SinkhornNormalisation:
             "last_step_on": count,
         }
         median = None if target_prior is None else target_prior.median
-        return FittedSoftmax(bank, a, temperature.value, prior_median=median, extra=extra, known=known)
+        return FittedSoftmax(bank, a, temperature.value, prior_median=median, extra=extra)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """`is`, and the fitted form of `is`, `sn`, `dbsn` and `auto`: a bank, potentials of its queries, a temperature."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -32,12 +32,6 @@ class KnownSums(NamedTuple):
     told: F64
     sums: F64
 
-    @classmethod
-    def of(cls, told: F64, sums: F64) -> Self:
-        """Return the sums of targets that are told apart by some numbers, in any order."""
-        order = np.argsort(told)
-        return cls(told[order], sums[order])
-
     def found(self, targets: VectorSource) -> F64 | None:
         """Return the sums of some of the targets (m, d), in any order, (m,); None if others are among them."""
         told = fingerprints(targets)
@@ -63,7 +57,7 @@ class FittedSoftmax(Fitted):
     prior_median: float | None = None
     extra: Details = field(default_factory=dict)
     heads: Heads | None = None
-    known: KnownSums | None = None
+    known: KnownSums | None = field(default=None, init=False)
 
     @property
     def details(self) -> Details:
@@ -152,10 +146,11 @@ class FittedSoftmax(Fitted):
 def fitted_in_step(fits: Sequence[Fitting[FittedSoftmax]]) -> list[FittedSoftmax]:
     """Return what `in_step` does, with the sums that cost no more products."""
     done, kept = in_step(fits)
-    if kept is None:
-        return done
-    found = log_sum_exp_each([each._softmax for each in done], kept)
-    return [replace(each, known=KnownSums.of(kept.told, sums)) for each, sums in zip(done, found, strict=True)]
+    if kept is not None:
+        order = np.argsort(kept.told)
+        for each, sums in zip(done, log_sum_exp_each([each._softmax for each in done], kept), strict=True):
+            vars(each)["known"] = KnownSums(kept.told[order], sums[order])
+    return done
 
 
 @dataclass(frozen=True)
