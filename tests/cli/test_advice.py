@@ -102,7 +102,7 @@ def test_option_that_an_error_names_is_taken_by_the_command_that_names_it(run, t
     words = {
         "build": ("--collection", "c", "--catalog", tmp_path, "--targets", rows, "--payload", path, *NONE),
         "embed": (path, "--encoder", tmp_path / "e.toml", "--output", tmp_path / "o", "--column", "text"),
-        "evaluate": ("--targets", rows, "--queries", rows, "--relevant", rows, "--strict", "--set", f"payload={path}"),
+        "evaluate": ("--targets", rows, "--queries", rows, "--relevant", rows, "--strict", "--set", f"groups={path}"),
         "reindex": (job, "--catalog", tmp_path),
     }[command]
     told = run(command, *words).err

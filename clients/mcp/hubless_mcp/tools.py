@@ -96,8 +96,8 @@ async def _asked(call: Any) -> Any:
 
 
 def _shown(info: Any) -> dict[str, Any]:
-    found_by = {"text": info.text, "image": info.image}
-    return {"name": info.name, "count": info.count, **found_by, "payload": list(info.payload_columns)}
+    shown = {name: getattr(info, name) for name in ("name", "count", "text", "image")}
+    return {**shown, "payload": list(info.payload_columns)}
 
 
 def main() -> None:

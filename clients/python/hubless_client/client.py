@@ -5,14 +5,14 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 import httpx
-from httpx_retries import aretry_request, retry_request
+from tenacity import AsyncRetrying, Retrying
 
 from hubless_client.aliases import AliasMethods
 from hubless_client.bank import BankMethods
 from hubless_client.call import Call, Timeout
 from hubless_client.clicks import ClickMethods
 from hubless_client.collection import CollectionMethods
-from hubless_client.connection import DEFAULT_TIMEOUT, DEFAULT_URL, way_to
+from hubless_client.connection import DEFAULT_TIMEOUT, DEFAULT_URL
 from hubless_client.errors import CannotSend
 from hubless_client.failures import failures_translated
 from hubless_client.hubness import HubnessMethods
@@ -20,7 +20,7 @@ from hubless_client.insights import InsightMethods
 from hubless_client.pools import AsyncPool, Pool
 from hubless_client.probes import ProbeMethods
 from hubless_client.reading import ReadMethods
-from hubless_client.retries import DEFAULT_RETRIES, ONCE, Retries, policy_of
+from hubless_client.retries import DEFAULT_RETRIES, ONCE, Retries
 from hubless_client.scores import ScoreMethods
 from hubless_client.searching import SearchMethods
 from hubless_client.sending import AsyncSender, Sender
@@ -79,8 +79,6 @@ class Client(Methods, Shared, Sender):
         retries: Retries = DEFAULT_RETRIES,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._retry = policy_of(retries)
-        self._way = way_to(base_url, api_key, timeout, transport)
         self._share(base_url=base_url, api_key=api_key, timeout=timeout, retries=retries, transport=transport)
 
     def _connect(self) -> None:
@@ -101,7 +99,7 @@ class Client(Methods, Shared, Sender):
     def _send(self, call: Call[T]) -> T:
         retry = self._retry if call.repeats else ONCE
         with self._pool.place() as http, failures_translated(self._way.proxy):
-            response = retry_request(http, call.method, call.path, retry=retry, **call.for_httpx())
+            response = Retrying(**retry)(http.send, http.build_request(call.method, call.path, **call.for_httpx()))
         return call.result(response, self._way.proxy)
 
 
@@ -117,8 +115,6 @@ class AsyncClient(Methods, Shared, AsyncSender):
         retries: Retries = DEFAULT_RETRIES,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._retry = policy_of(retries)
-        self._way = way_to(base_url, api_key, timeout, transport)
         self._is_closed = False
         self._share(base_url=base_url, api_key=api_key, timeout=timeout, retries=retries, transport=transport)
 
@@ -146,7 +142,8 @@ class AsyncClient(Methods, Shared, AsyncSender):
         retry = self._retry if call.repeats else ONCE
         async with (await self._pool_here()).place() as http:
             with failures_translated(self._way.proxy):
-                response = await aretry_request(http, call.method, call.path, retry=retry, **call.for_httpx())
+                request = http.build_request(call.method, call.path, **call.for_httpx())
+                response = await AsyncRetrying(**retry).wraps(http.send)(request)
         return call.result(response, self._way.proxy)
 
     async def _pool_here(self) -> AsyncPool:

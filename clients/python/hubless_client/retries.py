@@ -1,19 +1,18 @@
 """When the client sends a request again, and how long it waits before."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
-import httpx_retries
+from tenacity import retry_if_exception_type, retry_if_result, wait_random_exponential
 
 from hubless_client.errors import ApiTooManyWrongKeys, CannotSend
 from hubless_client.problems import is_own, read_problem
 
 # Each call says itself whether it may be sent again. A read timeout is no reason to do so: the server may still work on
 # the first request, and a second one adds to its load.
-_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 RETRIED_STATUSES = (429, 502, 503)  # a proxy answers 502 if the server refused its connection
 RETRIED_EXCEPTIONS = (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout)
-_NO_STATUS = (0,)  # the status alone does not decide; an empty list would mean httpx-retries' own
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,8 @@ class Retries:
                 raise CannotSend(f"retries: expected {name} of 0 or more, got {getattr(self, name)}")
 
 
-def policy_of(retries: Retries) -> httpx_retries.Retry:
-    """The same in the words of httpx-retries.
+def policy_of(retries: Retries) -> dict[str, Any]:
+    """The same in the words of tenacity.
 
     Raises
     ------
@@ -55,27 +54,30 @@ def policy_of(retries: Retries) -> httpx_retries.Retry:
     """
     if not isinstance(retries, Retries):
         raise CannotSend(f"retries: expected Retries, such as Retries(3), got {type(retries).__name__}")
-    return httpx_retries.Retry(
-        total=retries.total,
-        allowed_methods=_METHODS,
-        status_forcelist=_NO_STATUS,
-        validate_response=_raise_if_passing,
-        retry_on_exceptions=(*RETRIED_EXCEPTIONS, _PassingTrouble),
-        backoff_factor=retries.backoff,
-        max_backoff_wait=retries.max_wait,
-        total_timeout=retries.max_total_wait,
+
+    def seconds(call: Any) -> Any:
+        asked = None if call.outcome.failed else read_problem(call.outcome.result()).retry_after
+        return min(
+            asked or wait_random_exponential(2 * retries.backoff)(call),
+            retries.max_wait,
+            retries.max_total_wait - call.idle_for,
+        )
+
+    return {
+        "retry": retry_if_exception_type(RETRIED_EXCEPTIONS) | retry_if_result(_is_passing),
+        "stop": lambda call: call.attempt_number > retries.total or call.idle_for >= retries.max_total_wait,
+        "wait": seconds,
+        "retry_error_callback": lambda call: call.outcome.result(),
+    }
+
+
+def _is_passing(response: httpx.Response) -> bool:
+    """Return whether the same request may succeed after this answer."""
+    return response.status_code in RETRIED_STATUSES and (
+        not is_own(response)
+        # the wait after too many wrong keys is longer than a call should last
+        or ("Retry-After" in response.headers and not isinstance(read_problem(response), ApiTooManyWrongKeys))
     )
-
-
-class _PassingTrouble(Exception):
-    """An answer after which the same request may succeed. httpx-retries catches it."""
-
-
-def _raise_if_passing(response: httpx.Response) -> None:
-    # The wait after too many wrong keys is longer than a call should last.
-    told_to_wait = "Retry-After" in response.headers and not isinstance(read_problem(response), ApiTooManyWrongKeys)
-    if response.status_code in RETRIED_STATUSES and (told_to_wait or not is_own(response)):
-        raise _PassingTrouble
 
 
 DEFAULT_RETRIES = Retries()

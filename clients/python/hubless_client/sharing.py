@@ -5,7 +5,8 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 from weakref import WeakSet
 
-from hubless_client.connection import Way
+from hubless_client.connection import way_to
+from hubless_client.retries import Retries, policy_of
 
 _living: "WeakSet[Shared]" = WeakSet()
 
@@ -13,14 +14,14 @@ _living: "WeakSet[Shared]" = WeakSet()
 class Shared(ABC):
     """A client with connections of its own in each process. Its settings make another one."""
 
-    _way: Way
-
     @abstractmethod
     def _connect(self) -> None:
         """Begin without connections."""
 
-    def _share(self, **settings: Any) -> None:
-        self._settings = settings
+    def _share(self, retries: Retries, **settings: Any) -> None:
+        self._retry = policy_of(retries)
+        self._way = way_to(**settings)
+        self._settings = settings | {"retries": retries}
         self._connect()
         _living.add(self)
 

@@ -57,7 +57,7 @@ def upload(
     CannotSend : it is no table, or pyarrow is not installed
     ApiError
     """
-    return run(_upload(client._send, client._send, collection, table, mode, durability, rows, progress))
+    return run(_upload(client._send, collection, table, mode, durability, rows, progress))
 
 
 async def aupload(
@@ -71,12 +71,11 @@ async def aupload(
     progress: Progress = False,
 ) -> int:
     """As `upload`, with an `AsyncClient`."""
-    return await arun(_upload(client._send, client._send, collection, table, mode, durability, rows, progress))
+    return await arun(_upload(client._send, collection, table, mode, durability, rows, progress))
 
 
 def _upload(
-    now: Callable[[Call[Written]], Any],
-    later: Callable[[Call[Written]], Any],
+    send: Callable[[Call[Written]], Any],
     collection: str,
     table: Any,
     mode: str | None,
@@ -86,7 +85,7 @@ def _upload(
 ) -> Program[int]:
     """Send the parts of a table one after another, the last one durably; the result is how many targets were sent.
 
-    `now` and `later` send a call for a client that waits, and for one that is awaited.
+    `send` sends a call: of a client that waits, or of one that is awaited.
     """
     told = _told(progress)
     path, sent = in_collection(collection, "points"), 0
@@ -97,7 +96,8 @@ def _upload(
         given = {"mode": mode, "durability": durability if following is not None else "disk"}
         params = {name: value for name, value in given.items() if value is not None}
         call = Call("PUT", path, Written.from_json, Content(params, _stream(part), ARROW), repeats=mode != INSERT)
-        yield Step(partial(now, call), partial(later, call))
+        asked = partial(send, call)
+        yield Step(asked, asked)
         sent += part.num_rows
         told(sent)
         part = following

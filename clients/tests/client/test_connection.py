@@ -5,7 +5,7 @@ import contextlib
 import json
 import socket
 import threading
-from types import SimpleNamespace
+from functools import partial
 
 import httpx
 import pytest
@@ -13,7 +13,7 @@ from support.dripping import DRIPS, HANDSHAKE, dripping
 from support.wire import ANSWER, Server, problem
 
 import hubless_client
-from hubless_client import AsyncClient, Client, Retries
+from hubless_client import AsyncClient, Client, Retries, client as sending
 
 BODY = json.dumps(ANSWER).encode()
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
@@ -125,9 +125,9 @@ def waits(monkeypatch):
     async def wait(seconds):
         recorded.append(seconds)
 
-    # In that module only: a server of other tests may be asleep in a thread of this process.
-    monkeypatch.setattr("httpx_retries.retry.time", SimpleNamespace(sleep=recorded.append))
-    monkeypatch.setattr("httpx_retries.retry.asyncio", SimpleNamespace(sleep=wait))
+    # here only: a server of other tests may be asleep in a thread of this process
+    monkeypatch.setattr(sending, "Retrying", partial(sending.Retrying, sleep=recorded.append))
+    monkeypatch.setattr(sending, "AsyncRetrying", partial(sending.AsyncRetrying, sleep=wait))
     return recorded
 
 
