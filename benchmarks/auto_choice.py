@@ -83,7 +83,7 @@ def tables(result):
     groups = {}
     for line in result["lines"]:
         groups.setdefault((line["targets"], line["recall"]), []).append(line)
-    return [[COLUMNS, *(row(*of, lines) for of, lines in groups.items())]]
+    return [[COLUMNS, *(row(targets, recall, lines) for (targets, recall), lines in groups.items())]]
 
 
 def row(targets, recall, lines):

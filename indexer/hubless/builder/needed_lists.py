@@ -1,4 +1,4 @@
-"""Whether lists of codes pay: how many of them queries need is known before an index is built."""
+"""The lists of codes that queries need: known before an index is built, so an index that does not pay is not."""
 
 import numpy as np
 
