@@ -9,6 +9,7 @@ from PIL import Image, ImageColor
 from support import catalogs
 from support.dripping import DRIPS, HANDSHAKE, dripping
 from support.embeddings import data, embeddings, right
+from support.photos import solid
 
 from hubless.encoders import load_encoder
 from hubless.encoders.endpoint import Breaker
@@ -300,12 +301,6 @@ def test_fields_are_replaced_and_another_type_replaces_all(server, encoder, tmp_
 COLOURS = ["red", "lime", "blue", "white", "black", "gray", "navy", "teal", "olive"]
 
 
-def picture_of(colour, format="PNG"):
-    written = BytesIO()
-    Image.new("RGB", (8, 6), colour).save(written, format)
-    return written.getvalue()
-
-
 def seen(body):
     """Answers to pictures with the number of each among COLOURS."""
     assert body.get("modality", "image") == "image"
@@ -321,8 +316,8 @@ def test_pictures_are_sent_as_they_are_in_the_form_of_the_endpoint_and_in_small_
     asking = encoder(pictures=form)
     asking.check_pictures()
     path = tmp_path / "first.png"
-    path.write_bytes(picture_of(COLOURS[0]))
-    inputs = [asking.picture_input(each) for each in [path, *map(picture_of, COLOURS[1:])]]
+    path.write_bytes(solid(COLOURS[0]))
+    inputs = [asking.picture_input(each) for each in [path, *map(solid, COLOURS[1:])]]
     np.testing.assert_array_equal(asking.encode_pictures(inputs, 20)[:, 0], np.arange(1, 10))
     assert [len(body["input"]) for _, body in server.asked] == [8, 1]
     assert asking.encode_pictures([]).shape == (0, DIM)
@@ -330,9 +325,9 @@ def test_pictures_are_sent_as_they_are_in_the_form_of_the_endpoint_and_in_small_
 
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "WEBP", "GIF"])
 def test_infinity_is_told_what_kind_of_picture_it_is(encoder, format):
-    data_url = encoder(pictures="infinity").picture_input(picture_of("red", format))
+    data_url = encoder(pictures="infinity").picture_input(solid("red", format))
     assert data_url.startswith(f"data:image/{format.lower()};base64,")
-    assert b64decode(data_url.partition(",")[2]) == picture_of("red", format)
+    assert b64decode(data_url.partition(",")[2]) == solid("red", format)
 
 
 def test_endpoint_takes_pictures_only_if_its_description_says_so(encoder):
@@ -348,4 +343,4 @@ def test_picture_that_the_endpoint_refuses_is_named_as_one(server, encoder):
     server.answer = lambda body: (422, {"error": {"message": "too small"}})
     asking = encoder(pictures="jina")
     with pytest.raises(TextRefused, match=r'picture: expected one that .* takes, got status 422 of it, "too small"'):
-        asking.encode_pictures([asking.picture_input(picture_of("red"))])
+        asking.encode_pictures([asking.picture_input(solid("red"))])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.problems import normal
 
+from hubless.builder.needed_lists import lists_needed
 from hubless.knn import INDEXES
 from hubless.knn.augment import Columns, folded_queries, folded_targets
 from hubless.knn.index_files import add_vectors
@@ -81,7 +82,7 @@ def test_guided_queries_find_more_in_as_many_lists(vectors):
 def test_fewest_lists_that_hold_a_share_of_the_best_are_known_without_an_index(vectors):
     queries, exact = best_ten(vectors)
     sample = TrainingSample(vectors, Columns(DIM, DIM), 0, asked(1000, 2))
-    needed = sample.lists_needed(KIND.lists(COUNT), queries, vectors[exact.ravel()], 0.9)
+    needed = lists_needed(sample, KIND.lists(COUNT), queries, vectors[exact.ravel()], 0.9)
     index = KIND.new(COUNT, vectors.shape[1], sample)
     add_vectors(index, as_source(vectors, "targets"), sample=sample)
     found = [share_found(vectors, index, nprobe=lists, k_factor=COUNT // 10) for lists in (needed - 1, needed)]

@@ -9,8 +9,8 @@ RNG = np.random.default_rng(3)
 TARGETS, BANK = RNG.normal(size=(60, 8)), RNG.normal(size=(40, 8))
 
 
-def fitted(ids=None):
-    return hubless.Index(correction="csls", metric="cosine").fit(BANK, TARGETS, ids=ids)
+def fitted(**given):
+    return hubless.Index(correction="csls", metric="cosine").fit(BANK, TARGETS, **given)
 
 
 def tables(results):
@@ -34,7 +34,7 @@ def test_table_has_the_hits_with_their_numbers():
 
 def test_ids_are_escaped():
     ids = ["<script>alert(1)</script>&", *(f"t{row}" for row in range(59))]
-    shown = fitted(ids).query(TARGETS[0], limit=60)._repr_html_()
+    shown = fitted(ids=ids).query(TARGETS[0], limit=60)._repr_html_()
     assert "<script>" not in shown
     assert "&lt;script&gt;alert(1)&lt;/script&gt;&amp;" in shown
 
@@ -51,7 +51,7 @@ LINKS = ['https://images.example/1.jpg?a=1&b="><script>', "javascript:alert(1)//
 
 def test_images_that_the_payload_links_to_are_shown_and_nothing_else():
     payload = [{"photo": LINKS[row % 4], "note": "https://images.example/page"} for row in range(60)]
-    index = hubless.Index(correction="csls", metric="cosine").fit(BANK, TARGETS, payload=payload)
+    index = fitted(payload=payload)
     results = index.query(BANK[0], limit=20, with_payload=True)
     table = tables(results).find("table")
     assert [heading.text for heading in table.iter("th")][:2] == ["rank", "image"]

@@ -4,6 +4,7 @@ from time import sleep
 import pytest
 from support import catalogs
 from support.contract import Contract
+from support.embeddings import embeddings
 from support.serving import serving, settings_with
 from support.sources import Source
 
@@ -25,6 +26,17 @@ def http(server, contract):
     """A client of the server over the whole catalog."""
     with contract.client(server, timeout=60) as client:
         yield client
+
+
+@pytest.fixture
+def endpoint():
+    with embeddings() as server:
+        yield server
+
+
+@pytest.fixture
+def sample(tmp_path):
+    return tmp_path / "sample"
 
 
 @pytest.fixture

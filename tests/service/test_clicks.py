@@ -26,11 +26,6 @@ def tell(url, *clicks, **headers):
 
 
 @pytest.fixture
-def sample(tmp_path):
-    return tmp_path / "sample"
-
-
-@pytest.fixture
 def url(catalog, sample):
     with serving_catalog(catalog, query_sample=sample) as url:
         yield url

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from support import catalogs
 from support.contract import code_of, problem
-from support.embeddings import embeddings
 from support.files import arrow_stream
 from support.server_process import served
 from support.serving import serving_catalog
@@ -183,12 +182,6 @@ def test_every_answer_is_right_while_collections_come_and_go(tmp_path):
         assert not [line for line in server.log if "Traceback" in line]
     assert {*seen} <= RIGHT, {found: (seen[found], details[found]) for found in seen.keys() - RIGHT}
     assert seen[200, None] > 0 < seen[201, None]
-
-
-@pytest.fixture
-def endpoint():
-    with embeddings() as server:
-        yield server
 
 
 def described(endpoint, **more):

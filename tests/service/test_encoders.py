@@ -11,7 +11,7 @@ import httpx
 import pytest
 from support import catalogs
 from support.contract import code_of
-from support.embeddings import embeddings, right
+from support.embeddings import right
 from support.serving import serving_catalog
 from support.sources import Source
 
@@ -37,12 +37,6 @@ def far(tmp_path_factory):
     words = catalogs.words()
     hubless.build(path / "catalog", "far", words.targets, words.query_bank, encoder=description, correction="csls")
     return path / "catalog"
-
-
-@pytest.fixture
-def endpoint():
-    with embeddings() as server:
-        yield server
 
 
 @pytest.fixture

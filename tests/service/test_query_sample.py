@@ -24,11 +24,6 @@ SOON = {"grace_seconds": 1}
 
 
 @pytest.fixture
-def sample(tmp_path):
-    return tmp_path / "sample"
-
-
-@pytest.fixture
 def run(catalog, sample):
     """Serve the catalog with a sample until the block ends: then all of it is written."""
 

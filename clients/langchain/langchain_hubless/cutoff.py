@@ -1,7 +1,7 @@
 """A retriever that answers only what is right often enough, by the scores of any other retriever or vector store."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from langchain_core.documents import Document
 
@@ -9,12 +9,6 @@ from langchain_hubless.scored import ScoredRetriever
 
 DEPTH = 11
 """So many scores a cut reads."""
-
-
-class Accepts(Protocol):
-    """The protocol of a `hubless.Cut`: scores say whether to answer."""
-
-    def accept(self, scores: Sequence[float], accuracy: float) -> bool: ...
 
 
 class HublessCutoff(ScoredRetriever):
@@ -37,7 +31,6 @@ class HublessCutoff(ScoredRetriever):
         return max(self.k, DEPTH)
 
     def answer(self, found: Sequence[tuple[Document, float]]) -> list[Document]:
-        accepts: Accepts = self.cut
-        if not accepts.accept([float(score) for _, score in found], self.accuracy):
+        if not self.cut.accept([float(score) for _, score in found], self.accuracy):
             return []
         return [document for document, _ in found[: self.k]]

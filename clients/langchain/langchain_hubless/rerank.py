@@ -1,19 +1,11 @@
 """A retriever that corrects the ranking of any other one for hubs, by what its log has taught."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from langchain_core.documents import Document
 
 from langchain_hubless.scored import ScoredRetriever
-
-
-class Corrects(Protocol):
-    """The protocol of a `hubless.ScoreCorrection`: ids and scores of a list, best first, are corrected."""
-
-    def rerank(self, ids: Sequence[Any], scores: Sequence[float], *, limit: int | None) -> Any: ...
-
-    def accept(self, ids: Sequence[Any], scores: Sequence[float], accuracy: float) -> bool: ...
 
 
 class HublessRerank(ScoredRetriever):
@@ -43,12 +35,11 @@ class HublessRerank(ScoredRetriever):
         return max(self.k, self.candidates)
 
     def answer(self, found: Sequence[tuple[Document, float]]) -> list[Document]:
-        corrects: Corrects = self.correction
         documents = {self._id_of(document): document for document, _ in found}
         ids, scores = [self._id_of(document) for document, _ in found], [float(score) for _, score in found]
-        if self.accuracy is not None and not corrects.accept(ids, scores, self.accuracy):
+        if self.accuracy is not None and not self.correction.accept(ids, scores, self.accuracy):
             return []
-        best = corrects.rerank(ids, scores, limit=self.k)
+        best = self.correction.rerank(ids, scores, limit=self.k)
         return [
             documents[each].model_copy(update={"metadata": {**documents[each].metadata, self.score: score}})
             for each, score in zip(best.ids, best.scores, strict=True)

@@ -1,22 +1,26 @@
 """The tools, each a call of the client. They read only."""
 
 import os
+from argparse import ArgumentParser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
+from pydantic import Field
 
 from hubless_client import AsyncClient, ClientError
 from hubless_client.connection import DEFAULT_URL
 
 URL, KEY = "HUBLESS_URL", "HUBLESS_API_KEY"
 """Environment variables: the address of the server, and its key."""
-MOST = 100
-"""Hits of a search, at most."""
+Limit = Annotated[int, Field(ge=1, le=100, description="hits, at most")]
+Strength = Annotated[float | None, Field(ge=0, le=2, description="0 is raw, 1 the full correction")]
+Share = Annotated[float | None, Field(ge=0, le=1, description="no hits below this")]
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 """What a program that calls tools may know of each before: it changes nothing, and asks one server only."""
 INSTRUCTIONS = (
@@ -45,34 +49,21 @@ def make_server(client: AsyncClient) -> MCPServer[None]:
         collection: str,
         text: str | None = None,
         image: str | None = None,
-        limit: int = 10,
-        strength: float | None = None,
+        limit: Limit = 10,
+        strength: Strength = None,
         filter: dict[str, Any] | None = None,
-        min_confidence: float | None = None,
-        min_accuracy: float | None = None,
+        min_confidence: Share = None,
+        min_accuracy: Share = None,
     ) -> dict[str, Any]:
         """Find what fits a text or a picture best.
 
         image: the path of a JPEG, PNG, WebP or GIF on this machine, for collections whose encoder takes pictures.
-        strength: 0 is raw, 1 the full correction. filter: such as {"genre": "law"} or {"field": "year", "gte": 2000}.
-        min_confidence: no hits if the best one is right with a lower probability.
-        min_accuracy: no hits unless this share of such answers is right, as 0.9; needs a collection with labels.
+        filter: such as {"genre": "law"} or {"field": "year", "gte": 2000}. min_confidence: the probability that the
+        best hit is right. min_accuracy: the share of such answers that is right; needs a collection with labels.
         """
-        if not 1 <= limit <= MOST:
-            raise ToolError(f"limit: expected 1 to {MOST}, got {limit}")
-        hits = await _asked(
-            client.query(
-                collection,
-                text=text,
-                image=image,
-                limit=limit,
-                strength=strength,
-                filter=filter,
-                min_confidence=min_confidence,
-                min_accuracy=min_accuracy,
-                with_payload=True,
-            )
-        )
+        cuts: dict[str, Any] = {"min_confidence": min_confidence, "min_accuracy": min_accuracy, "strength": strength}
+        asked = client.query(collection, text=text, image=image, limit=limit, filter=filter, with_payload=True, **cuts)
+        hits = await _asked(asked)
         return {
             "confidence": hits.confidence,
             "hits": [
@@ -105,11 +96,15 @@ async def _asked(call: Any) -> Any:
 
 
 def _shown(info: Any) -> dict[str, Any]:
-    found_by = {"text": info.text, "image": info.image}
-    return {"name": info.name, "count": info.count, **found_by, "payload": list(info.payload_columns)}
+    shown = {name: getattr(info, name) for name in ("name", "count", "text", "image")}
+    return {**shown, "payload": list(info.payload_columns)}
 
 
 def main() -> None:
-    """Serve on standard input and output. The environment has address and key."""
-    client = AsyncClient(os.environ.get(URL, DEFAULT_URL), api_key=os.environ.get(KEY))
-    make_server(client).run("stdio")
+    """Serve on standard input and output, or over HTTP. The environment has address and key."""
+    parser = ArgumentParser("hubless-mcp", description="Tools that search collections of a hubless server.")
+    parser.add_argument("--http", type=int, metavar="PORT", help="serve on http://127.0.0.1:PORT/mcp")
+    parser.add_argument("--version", action="version", version=version("hubless-mcp"))
+    port = parser.parse_args().http
+    server = make_server(AsyncClient(os.environ.get(URL, DEFAULT_URL), api_key=os.environ.get(KEY)))
+    server.run() if port is None else server.run("streamable-http", port=port)

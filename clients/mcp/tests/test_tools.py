@@ -1,7 +1,10 @@
 """The tools against a real server, whose address the environment has, over the protocol."""
 
+import asyncio
 import json
 import os
+import socket
+import subprocess
 import sys
 
 import pytest
@@ -12,6 +15,7 @@ from hubless_client import ApiInvalidInput, AsyncClient, Client as HublessClient
 from hubless_mcp import make_server
 
 URL, KEY = os.environ["HUBLESS_URL"], os.environ["HUBLESS_KEY"]
+ENVIRONMENT = {"HUBLESS_URL": URL, "HUBLESS_API_KEY": KEY}
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +61,8 @@ async def test_collections_and_points_are_shown(books):
     ("arguments", "message"),
     [
         ({"text": "anything"}, "encoder"),
-        ({"text": "x", "limit": 101}, "expected 1 to 100"),
-        ({"text": "x", "min_accuracy": 1.5}, "min_accuracy: expected a number from 0 to 1, got 1.5"),
+        ({"text": "x", "limit": 101}, "less than or equal to 100"),
+        ({"text": "x", "min_accuracy": 1.5}, "less than or equal to 1"),
         ({}, "one of vector, text, image and id, got none"),
         ({"image": "none.png"}, "image: expected a file that can be read, got none.png"),
         ({"image": __file__}, "image: expected a collection whose encoder takes pictures"),
@@ -78,7 +82,18 @@ async def test_filter_of_another_program_is_told_with_the_right_form(books):
 
 
 async def test_program_serves_on_standard_input_and_output(books):
-    environment = {"HUBLESS_URL": URL, "HUBLESS_API_KEY": KEY}
-    program = StdioServerParameters(command=sys.executable, args=["-m", "hubless_mcp"], env=environment)
+    program = StdioServerParameters(command=sys.executable, args=["-m", "hubless_mcp"], env=ENVIRONMENT)
     async with Client(stdio_client(program)) as client:
         assert "books" in (await client.call_tool("collections", {})).content[0].text
+
+
+async def test_program_serves_over_http(books):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    given = [sys.executable, "-m", "hubless_mcp", "--http", f"{port}"]
+    with subprocess.Popen(given, env=os.environ | ENVIRONMENT) as program:
+        while socket.socket().connect_ex(("127.0.0.1", port)):
+            await asyncio.sleep(0.1)
+        async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+            assert "books" in (await client.call_tool("collections", {})).content[0].text
+        program.terminate()

@@ -14,6 +14,7 @@ from typing import Any, Self, TypeAlias
 import faiss
 import numpy as np
 
+from hubless.builder.needed_lists import lists_needed
 from hubless.builder.shards import most_in_a_shard, shard_sizes
 from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES
@@ -76,20 +77,6 @@ class IndexOrder:
 
 
 @dataclass(frozen=True)
-class TriedKind:
-    """A kind of index of some `targets`: the setting that was chosen, and the seconds that it took to build and tune.
-
-    `code_bytes` are those of the codes of a target, None without codes.
-    """
-
-    kind: IndexType
-    targets: int
-    setting: Setting
-    seconds: float
-    code_bytes: int | None = None
-
-
-@dataclass(frozen=True)
 class IndexResult:
     """Targets as they will be served, with the chosen search parameters. `engine` is where they are, if outside."""
 
@@ -99,7 +86,7 @@ class IndexResult:
     notes: list[str]
     engine: EngineRecord | None = None
     code_bytes: int | None = None
-    tried: Sequence[TriedKind] = ()
+    tried: Sequence[TriedRecord] = ()
 
     def record(self, order: IndexOrder) -> IndexRecord:
         """Return the record of the index for the manifest."""
@@ -112,7 +99,7 @@ class IndexResult:
             aims=AimsRecord(**vars(order.aims)),
             curve=tried,
             code_bytes=self.code_bytes,
-            tried=[_tried_record(each) for each in self.tried],
+            tried=[*self.tried],
             notes=self.notes,
             candidates=index.candidates if isinstance(index, WholeIndex) else None,
             shard_targets=order.shard_targets if self.engine is None else None,
@@ -136,11 +123,8 @@ class _Candidate:
 
     indexes: Sequence[FaissIndex]
     curve: list[Setting]
-    trial: TriedKind
-
-    @property
-    def setting(self) -> Setting:
-        return self.trial.setting
+    setting: Setting
+    trial: TriedRecord
 
 
 def _form(kind: IndexType) -> tuple[Precision, bool]:
@@ -186,7 +170,7 @@ class _Folded:
             asked = order.answers.queries
             augmented = folded_queries(asked if directions is None else asked @ directions, 1.0)
             best = vectors.take(order.answers.rows.ravel())
-            least = trained_on.lists_needed(lists, pivoted(augmented, pivot), best, order.aims.recall)
+            least = lists_needed(trained_on, lists, pivoted(augmented, pivot), best, order.aims.recall)
         return cls(order, directions, rows, vectors, trained_on, least)
 
     def index(self, kind: IndexType, made: faiss.Index, start: int) -> FaissIndex:
@@ -209,7 +193,7 @@ def build_index(
     aims, (count, own) = order.aims, order.targets.shape
     dim = augmented_dim(own if directions is None else directions.shape[1])
     groups, notes = kinds_to_try(order.index, INDEXES, count, dim, aims)
-    tried: list[TriedKind] = []
+    tried: list[TriedRecord] = []
     built: list[_Candidate] = []
     for kinds in groups:
         made = _candidates(kinds, order, directions, dim, place, steps)
@@ -250,9 +234,9 @@ def _candidates(
     folded = {form: _Folded.of(order, directions, some, sizes[0]) for form, some in forms.items()}
     lists = max(kind.lists(sizes[0]) for kind in kinds)
     least = max(each.least for each in folded.values())
-    pays = least / lists <= 1 - LISTS_COST / np.sqrt(sizes[0])
+    pay = least / lists <= 1 - LISTS_COST / np.sqrt(sizes[0])
     made = list[_Candidate]()
-    for kind in [each for each in kinds if (each.lists(sizes[0]) > 1) == pays] or kinds:
+    for kind in [each for each in kinds if (each.lists(sizes[0]) > 1) == pay] or kinds:
         if not made or _rescores_long(made[0], order):
             made.append(_build(kind, folded[_form(kind)], sizes, place, steps))
     return made
@@ -297,7 +281,17 @@ def _build(
         filled.append(folded.index(kind, index, start))
         start += size
     made, curve, setting = _tuned(filled, folded, steps)
-    return _Candidate(made, curve, TriedKind(kind, count, setting, perf_counter() - begun, code_bytes(trained)))
+    trial = TriedRecord(
+        type=kind.name,
+        code_bytes=code_bytes(trained),
+        targets=count,
+        parameters=setting.parameters,
+        recall_at_10=setting.recall,
+        latency_ms=_rounded(setting.latency_ms),
+        expected_ms=None,
+        seconds=_rounded(perf_counter() - begun),
+    )
+    return _Candidate(made, curve, setting, trial)
 
 
 def _fastest_first(built: Sequence[_Candidate], order: IndexOrder) -> list[_Candidate]:
@@ -364,17 +358,6 @@ def _measured(setting: Setting) -> dict[str, Any]:
     """Return the fields of the record of a setting."""
     latency = _rounded(setting.latency_ms)
     return {"parameters": setting.parameters, "recall_at_10": setting.recall, "latency_ms": latency}
-
-
-def _tried_record(trial: TriedKind) -> TriedRecord:
-    return TriedRecord(
-        **_measured(trial.setting),
-        type=trial.kind.name,
-        code_bytes=trial.code_bytes,
-        targets=trial.targets,
-        expected_ms=None,
-        seconds=_rounded(trial.seconds),
-    )
 
 
 def _rounded(value: float) -> float:

@@ -9,7 +9,7 @@ from hubless.jobs.gates import GateResult
 from hubless.vectors.readers.columns import read_column
 
 Bounds = Mapping[str, float | str]
-"""By gate, `max_skewness` of N_10 or `min_recall_at_1`, a share: a number, or what `hubless diagnose --json` printed."""
+"""By gate, `max_skewness` of N_10 or `min_recall_at_1`, a share: a number, or what `hubless diagnose --json` said."""
 _PLACES: Any = {
     "max_skewness": lambda found: found["depths"][MAIN][-1]["raw"]["skewness"],
     "min_recall_at_1": lambda found: found["gain"]["raw"],

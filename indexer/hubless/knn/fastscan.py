@@ -23,7 +23,8 @@ from hubless.knn.training_sample import TrainingSample
 from hubless.vectors.arrays import F32
 
 TRAINING_ROWS = 16_384
-K_FACTORS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
+K_FACTORS = (*sorted({2**power * (4 + step) // 4 for power in range(8) for step in range(4)}), 256)
+"""Numbers of candidates to try, 1 to 256: four for each power of 2."""
 STEPS = 2
 """Numbers of lists to try for each power of 2: the time of neighbours differs by a quarter or so."""
 SCANNED_A_COMPARED = 32
@@ -92,6 +93,5 @@ class IvfFastScan(FastScan):
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
         # a staircase: with more lists, as few candidates as still suffice. The most tell first whether any do
-        *fewer, most = K_FACTORS
-        factors = [most, *halving(fewer)]
+        factors = [K_FACTORS[-1], *halving(K_FACTORS)]
         return [{"nprobe": nprobe, "k_factor": factor} for nprobe in probes(count, STEPS) for factor in factors]

@@ -43,9 +43,10 @@ class TrainingSample:
     @cached_property
     def turned(self) -> F32:
         """The targets (m, c) in the directions that are coded."""
-        return self._turn(self.vectors)
+        return self.turn(self.vectors)
 
-    def _turn(self, vectors: F32) -> F32:
+    def turn(self, vectors: F32) -> F32:
+        """Return vectors (a, d') in the directions that are coded, (a, c)."""
         transform, _ = self.directions
         return vectors if transform is None else transform.apply(vectors)
 
@@ -71,7 +72,7 @@ class TrainingSample:
     def _corrected(self, centroids: F32) -> F32:
         if self.queries is None or len(centroids) == 1:
             return centroids
-        asked = self._turn(self.queries)
+        asked = self.turn(self.queries)
         missing = self._best_in_lists(asked, centroids) - asked @ centroids.T
         gram = (asked.T @ asked).astype(np.float64)
         ridge = RIDGE * np.trace(gram) / len(gram) * np.eye(len(gram))
@@ -96,13 +97,6 @@ class TrainingSample:
                 best[:, first + filled] = np.maximum.reduceat(scores, starts[filled], axis=1)
             start = some[-1]
         return best
-
-    def lists_needed(self, lists: int, queries: F32, best: F32, recall: float) -> int:
-        """Return the fewest of so many lists that hold this share of the best targets (m·k, d') of queries (m, d')."""
-        asked = self._turn(queries) @ self.guides(lists).T
-        of_best = (self._turn(best) @ self.centroids(lists).T).argmax(axis=1).reshape(len(asked), -1)
-        nearer = [(row > row[of, np.newaxis]).sum(axis=1) for row, of in zip(asked, of_best, strict=True)]
-        return 1 + int(np.quantile(nearer, recall))
 
     def codebook(self, together: int) -> faiss.ProductQuantizer:
         """Return a trained product quantiser whose 4-bit codes cover so many directions each."""

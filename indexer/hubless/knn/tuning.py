@@ -48,28 +48,26 @@ def recall_curve(
 ) -> list[Setting]:
     """Measure settings for augmented queries (m, d'), in turn; `exact_scores` (m, k) are the best of each query.
 
-    A setting is left out if one with larger values only misses the aim, or one with smaller values only reaches it. The
-    last one is where the time has risen well above that of the fastest that reaches the aim, by a larger value.
+    A setting is left out if one with larger values only misses the aim, or one with smaller values only reaches it, and
+    if it takes longer than one that reaches it. None comes after one that takes much longer, by a larger value.
     """
     curve: list[Setting] = []
+    fastest: Setting | None = None
     for parameters in tried:
         if any(_is_known(parameters, each, aim) for each in curve):
             continue
-        scores, _ = search(queries, exact_scores.shape[1], parameters)
         latency = latency_of(search, queries, exact_scores.shape[1], parameters, clock)
+        if fastest is not None and latency > fastest.latency_ms:
+            larger = any(value > fastest.parameters[name] for name, value in parameters.items())
+            if larger and latency > RISEN * fastest.latency_ms:
+                break
+            continue
+        scores, _ = search(queries, exact_scores.shape[1], parameters)
         found = _found(scores, exact_scores)
         error = float(found.std() / np.sqrt(len(found)))
         curve.append(Setting(parameters, float(found.mean()), latency, error))
-        reaching = [each for each in curve if each.reaches(aim)]
-        if reaching and _has_risen(curve[-1], min(reaching, key=lambda each: each.latency_ms)):
-            break
+        fastest = curve[-1] if curve[-1].reaches(aim) else fastest
     return curve
-
-
-def _has_risen(setting: Setting, fastest: Setting) -> bool:
-    """Return whether a setting takes much longer than the fastest, and not by chance: one of its values is larger."""
-    larger = any(value > fastest.parameters[name] for name, value in setting.parameters.items())
-    return larger and setting.latency_ms > RISEN * fastest.latency_ms
 
 
 def _is_known(parameters: SearchParameters, measured: Setting, aim: float) -> bool:

@@ -14,6 +14,7 @@ from hubless.corrections.folded.softmax import FittedSoftmax, fitted_in_step
 from hubless.corrections.folded.topic import NO_TOPIC, BankTopic, find_topic
 from hubless.corrections.target_columns import TargetColumn
 from hubless.corrections.temperature import default_perplexity
+from hubless.kernels.coupling import Pass
 from hubless.kernels.reductions import largest_in_rows
 from hubless.kernels.similarities import products
 from hubless.kernels.together import Fitting
@@ -77,7 +78,9 @@ class Auto(SeesVectors):
         given, source, columns = method.sides(query_bank, targets, target_bank)
         bank = each_once(given, self.metric)
         asked = copies_of(bank)
-        fitted = yield from method.fitting(bank, targets, target_bank, target_prior)
+        # what follows looks at a fit on a sample of many targets, as another one may come of it
+        fitting = method.fitting(bank, targets, target_bank, target_prior)
+        fitted, asked_for = _begun(fitting)
         few = sample(bank, MOST_COMPARED)
         some = sample(columns, _SAMPLE)
         seen = sample(source, _SAMPLE)
@@ -86,7 +89,8 @@ class Auto(SeesVectors):
 
         def topic_by(fitted: FittedSoftmax, offsets: F64) -> BankTopic:
             if target_prior is not None:
-                offsets = offsets + fitted.of_number(target_prior.values[sampled_rows(source.shape[0], _SAMPLE)])
+                prior = target_prior.values[sampled_rows(source.shape[0], _SAMPLE)]
+                offsets = offsets - fitted.temperature * np.log(prior)
             return find_topic(bank, seen, offsets)
 
         topic = topic_by(fitted, of_seen) if self.sees_vectors else NO_TOPIC
@@ -114,6 +118,9 @@ class Auto(SeesVectors):
                 method = replace(method, perplexity=counted_once)
                 fitted = yield from method.fitting(bank, targets, target_bank, target_prior, weights)
                 topic = topic_by(fitted, _offsets(fitted, seen))
+                asked_for = None
+        if asked_for is not None:
+            fitted = yield from _gone_on(fitting, asked_for)
         hubs = overdispersion(near)
         there = float(rise(hubs, NO_HUBS, HUBS))
         told = {
@@ -149,6 +156,24 @@ class Auto(SeesVectors):
             f"what is asked most lies at hubs by {at_hubs:.1f} standard errors: {kept} of its first answers stay"
         )
         return replace(careful, heads=heads, extra=fitted.extra | told | {"heads": kept, "why": "; ".join(why)})
+
+
+def _begun(fitting: Fitting[FittedSoftmax]) -> tuple[FittedSoftmax, Pass | None]:
+    """Return a fit, or what it is before its first pass over all targets, and this pass."""
+    try:
+        asked = next(fitting)
+    except StopIteration as end:
+        return end.value, None
+    return FittedSoftmax(asked.bank, asked.potentials, asked.temperature), asked
+
+
+def _gone_on(fitting: Fitting[FittedSoftmax], asked: Pass) -> Fitting[FittedSoftmax]:
+    """Return the fit whose pass was asked for."""
+    try:
+        while True:
+            asked = fitting.send((yield asked))
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
 
 
 def _offsets(fitted: FittedSoftmax, some: VectorSource) -> F64:

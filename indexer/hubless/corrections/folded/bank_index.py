@@ -5,6 +5,7 @@ them, each twice as large as what is inside, every 2nd, 4th, 8th … for those b
 where a search that misses some makes it too small; and its price grows with the logarithm of the bank.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -80,10 +81,12 @@ def index_of(bank: VectorSource, targets: VectorSource, k: int, weight: float) -
     queries, centres = in_memory(bank), _centres(targets)
     nearest = NEAREST
     while True:
-        made = BankIndex(queries, centres, _rows(queries, centres, nearest), nearest)
-        error = weight * float(np.std(made.top_k_mean(some, k) - exact)) / step
-        if error <= AIM or 2 * nearest > MOST_NEAR * len(queries):
-            return replace(made, error=error)
+        levels = [nearest, 2 * nearest, 4 * nearest]
+        for nearest, rows in zip(levels, _rows(queries, centres, levels), strict=True):
+            made = BankIndex(queries, centres, rows, nearest)
+            error = weight * float(np.std(made.top_k_mean(some, k) - exact)) / step
+            if error <= AIM or 2 * nearest > MOST_NEAR * len(queries):
+                return replace(made, error=error)
         nearest *= 2
 
 
@@ -112,17 +115,21 @@ def _rings(queries: int, nearest: int) -> list[range]:
     return rings
 
 
-def _rows(bank: F32, centres: F32, nearest: int) -> I64:
-    """Return the rows of the bank (b, d) that each cell is compared with, ring by ring."""
-    rings = _rings(len(bank), nearest)
-    rows = np.empty((len(centres), sum(map(len, rings))), np.int64)
+def _rows(bank: F32, centres: F32, levels: Sequence[int]) -> list[I64]:
+    """Return the rows of the bank (b, d) that each cell is compared with, ring by ring, for numbers of nearest ones.
+
+    Each number is twice the one before: so one order of the bank by similarity to a centre serves them all.
+    """
+    rings = [_rings(len(bank), nearest) for nearest in levels]
+    rows = [np.empty((len(centres), sum(map(len, each))), np.int64) for each in rings]
 
     def work(some: slice) -> None:
-        for place, products in enumerate(-centres[some] @ bank.T, some.start):
-            order = np.argpartition(products, [ring.stop - 1 for ring in rings])
-            rows[place] = order[np.concatenate(rings)]
+        for cell, products in enumerate(-centres[some] @ bank.T, some.start):
+            order = np.argpartition(products, [ring.stop - 1 for ring in rings[0]])
+            for each, found in zip(rings, rows, strict=True):
+                found[cell] = order[np.concatenate(each)]
 
-    in_parallel(work, len(rows), CELLS_AT_ONCE)
+    in_parallel(work, len(centres), CELLS_AT_ONCE)
     return rows
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hubless.corrections.folded.counted_once import likeness
 from hubless.kernels.reductions import largest_in_rows
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import COSINE, comparison
@@ -29,9 +30,7 @@ def crowding(bank: VectorSource, near: F32, offsets: F32, metric: str = COSINE) 
         return 0.0
     first = np.argmax(near - HALF * offsets, axis=1)
     queries = comparison(metric).plain(in_memory(bank))
-    lengths = np.linalg.norm(queries, axis=1, keepdims=True)
-    alike = (queries / np.maximum(lengths, np.finfo(np.float32).tiny)).astype(np.float32)
-    nearest = largest_in_rows(alike @ alike.T, min(NEIGHBOURS + 1, count))
+    nearest = largest_in_rows(likeness(queries, queries, COSINE), min(NEIGHBOURS + 1, count))
     others = nearest != np.arange(count)[:, np.newaxis]
     shared = np.sum((first[nearest] == first[:, np.newaxis]) & others, axis=1)
     return float(np.minimum(shared, NEIGHBOURS).mean()) - (count - 1) / len(offsets)

@@ -1,16 +1,9 @@
 """A postprocessor that leaves nodes only to queries whose first one is right often enough, by scores alone."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
-
-
-class Accepts(Protocol):
-    """The protocol of a `hubless.Cut`: scores say whether to answer."""
-
-    def accept(self, scores: Sequence[float], accuracy: float) -> bool: ...
 
 
 class HublessCutoff(BaseNodePostprocessor):
@@ -38,5 +31,4 @@ class HublessCutoff(BaseNodePostprocessor):
         scores = [node.score for node in nodes if node.score is not None]
         if len(scores) < len(nodes):
             raise ValueError("nodes: expected each with a score, got one without")
-        accepts: Accepts = self.cut
-        return nodes[: self.top_n] if accepts.accept(scores, self.accuracy) else []
+        return nodes[: self.top_n] if self.cut.accept(scores, self.accuracy) else []

@@ -1,0 +1,1 @@
+"""hubless for VectorDBBench."""
