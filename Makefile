@@ -33,7 +33,7 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
 
 # they need large packages, so they have an environment of their own; `make test` skips them
 EXTRAS := engines/ray/tests docker/tests/test_kubernetes.py docs/tests/test_bm25s.py docs/tests/test_notebook.py \
-	docs/tests/test_site.py tests/measures/test_umap.py tests/vectors/test_array_likes.py
+	docs/tests/test_site.py lab/tests/test_estimator.py tests/measures/test_umap.py tests/vectors/test_array_likes.py
 
 define newline
 

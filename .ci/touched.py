@@ -23,6 +23,7 @@ TOUCHES = {
         *("engines/ray/", "indexer/hubless/builder/executors.py"),
         *("indexer/hubless/measures/projection.py", "indexer/hubless/vectors/"),
         *("docker/tests/test_kubernetes.py", "tests/measures/test_umap.py", "tests/vectors/"),
+        *("lab/hubless_lab/estimator.py", "lab/tests/test_estimator.py"),
     ),
     "milvus": ("engines/milvus/", "indexer/hubless/search/engines/", "requirements/milvus.txt"),
     "stores": ("databases/", "indexer/hubless/jobs/databases.py", "requirements/stores.txt", *ENVIRONMENTS),

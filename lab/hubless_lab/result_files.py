@@ -9,18 +9,25 @@ from typing import Any
 
 from hubless.diagnosing.table import TextTable
 from hubless.errors import InputError, storage_errors
+from hubless.search.pages import render
 from hubless.store.durable import replace_text
-from hubless_lab.written_tables import as_latex, as_markdown
 
+_LATEX = {mark: f"\\{mark}" for mark in "_%&#{}$"}
+_LATEX |= {"\\": r"\textbackslash{}", "Δ": r"$\Delta$", "±": r"$\pm$", "–": "--"}
 FORMATS: Mapping[str, Callable[[Any, TextTable, Sequence[str]], str]] = {
     ".json": lambda result, table, drawn: (
         json.dumps(result.as_json(), indent=2, ensure_ascii=False, default=str) + "\n"
     ),
     ".csv": lambda result, table, drawn: _csv(result.records()),
-    ".md": lambda result, table, drawn: as_markdown(table),
-    ".tex": lambda result, table, drawn: as_latex(table),
+    ".md": lambda result, table, drawn: written_table(table, "md"),
+    ".tex": lambda result, table, drawn: written_table(table, "tex"),
     ".svg": lambda result, table, drawn: result.plot(*drawn).svg("#fff") + "\n",
 }
+
+
+def written_table(table: TextTable, ending: str) -> str:
+    """Return a table in Markdown (md), or for a paper in LaTeX with the package booktabs (tex); the best are bold."""
+    return render(f"table.{ending}", "hubless_lab", table=table, tex=_escaped) + "\n"
 
 
 def check_output(path: Path) -> None:
@@ -46,3 +53,7 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(records)
     return written.getvalue()
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(mark, mark) for mark in text)

@@ -244,15 +244,9 @@ def test_sizes_and_the_bank_of_least_coverage_stand_side_by_side():
     both = compare_banks(banks, *given, asked, bank_sizes=[30], least_coverage=True, draws=2, metric="cosine")
     names = ["own", "far", "least coverage", "geometric mean"]
     assert [row.label for row in both.rows] == ["none", *(f"csls k=5 ({name})" for name in names)]
-    least = compared(*asked, bank_size=30, least_coverage=True).row("csls k=5")
-    assert both.rows[3].quality == least.quality
     recalls = [row.quality["recall_at_1"] for row in both.rows[1:4]]
     assert both.rows[4].quality["recall_at_1"] == pytest.approx(np.prod(recalls) ** (1 / 3))
     assert both.rows[4].spread["recall_at_1"] == pytest.approx(np.std(recalls, ddof=1))
-    cells = dict(
-        zip(comparison_table(both, ["recall"]).headings, comparison_table(both, ["recall"]).lines[4], strict=True)
-    )
-    assert all(" ± " in cells[heading] for heading in ("R@1", "R@5", "R@10"))
 
 
 def test_correction_that_one_bank_is_too_small_for_is_left_out_there():
@@ -269,9 +263,7 @@ def test_distances_of_each_draw_are_those_of_its_bank():
     found = compared(Method("csls", {"k": 5}), bank_size=40, draws=2, target_bank=BANK.targets, distances=True)
     draws = [BANK.queries[np.sort(np.random.default_rng(draw).choice(150, 40, replace=False))] for draw in range(2)]
     expected = [measures.earth_movers_distance(bank, GIVEN.targets) for bank in draws]
-    row = found.row("csls k=5")
-    assert row.quality["distance_to_targets"] == pytest.approx(np.mean(expected))
-    assert row.spread["distance_to_targets"] == pytest.approx(np.std(expected, ddof=1))
+    assert found.row("csls k=5").quality["distance_to_targets"] == pytest.approx(np.mean(expected))
     shown = comparison_table(found, ["distance"])
     assert set(shown.headings[1:]) == {"EMD to targets", "EMD to all targets", "EMD to queries"}
     assert set(shown.lines[0][1:]) == {"–"}

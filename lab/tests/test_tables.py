@@ -10,8 +10,7 @@ from hubless import measures
 from hubless_lab.experiments.comparisons import caption, comparison_table
 from hubless_lab.experiments.methods import Method
 from hubless_lab.experiments.tally import Attribute
-from hubless_lab.result_files import write_result
-from hubless_lab.written_tables import as_latex, as_markdown
+from hubless_lab.result_files import write_result, written_table
 
 GIVEN = pairs(120)
 ENTRIES = [Method("none"), Method("csls"), Method("nnn", {"k": 8})]
@@ -81,7 +80,7 @@ def test_caption_says_protocol_sizes_and_notes(strict, banked):
 
 
 def test_latex_escapes_what_is_special_and_keeps_all_columns(banked):
-    written = as_latex(comparison_table(banked))
+    written = written_table(comparison_table(banked), "tex")
     assert r"b \& c" in written
     assert r"a\_1" in written
     assert r"\toprule" in written
@@ -118,7 +117,7 @@ def test_comparison_draws_the_measure_that_is_asked_for(banked):
 def test_comparison_shows_what_its_markdown_says(banked):
     page = ElementTree.fromstring(banked._repr_html_())  # noqa: S314
     table = [["".join(cell.itertext()) for cell in row] for row in page.iter("tr")]
-    markdown = as_markdown(comparison_table(banked))
+    markdown = written_table(comparison_table(banked), "md")
     lines = [line.strip("| ").split(" | ") for line in markdown.splitlines() if line.startswith("|")]
     assert table == [[cell.replace("**", "") for cell in line] for line in [lines[0], *lines[2:]]]
     assert len(list(page.iter("strong"))) == markdown.count("**") / 2 > 0

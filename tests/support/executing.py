@@ -1,6 +1,7 @@
 """Builds on an executor, and work for one that goes wrong."""
 
 import pickle
+import time
 
 import numpy as np
 from support import small
@@ -54,3 +55,9 @@ class InShards:
 def refuses(shard, along):
     """Work that finds a mistake of the user."""
     raise InputError("targets", "finite numbers", f"NaN in row {shard.start}")
+
+
+def slow_sums(shard, along):
+    """The sums, slow enough that other shards wait."""
+    time.sleep(0.3)
+    return sums(shard, along)

@@ -20,6 +20,7 @@ from hubless.measures.labels import Labels, known_queries, known_rows
 from hubless.measures.significance import Interval
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import Collection
+from hubless.search.pages import render
 from hubless.vectors.arrays import F32, F64, I64, Flags
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import in_memory
@@ -195,31 +196,14 @@ class Abstention:
             shares = (f"{100 * share:.1f} %" for share in (cut.answered, kept.share))
             told = ("–" if each is None else f"{each[place]:.3f}" for each in (self.absents, self.strangers))
             lines.append([name, f"{cut.auroc:.3f}", *shares, at, *told])
-        raw, corrected = self.answers_right
-        said = [f"{self.queries:,} queries; the first hit is right for {100 * corrected:.1f} % ({100 * raw:.1f} % raw)"]
-        if self.error is None or self.interval is None:
-            said.append("Confidence is not calibrated: it orders answers, and is no probability")
-        else:
-            ends = f"[{self.interval.low:.3f}, {self.interval.high:.3f}]"
-            said.append(
-                f"Calibrated by {self.pairs} labelled pairs; calibration error {self.error:.3f} {ends} on others"
-            )
-        said.append(self.threshold_sentence())
-        return TextTable(headings, lines, " ".join(f"{sentence}." for sentence in [*said, *self.notes]))
+        said = render("abstention.txt", "hubless_lab", made=self)
+        return TextTable(
+            headings, lines, " ".join([said, *(f"{each}." for each in (self.threshold_sentence(), *self.notes))])
+        )
 
     def threshold_sentence(self) -> str:
         """Return the confidence from which on the wanted share of the answers is right, and what is answered then."""
-        found = self.confidence.guaranteed
-        accuracy, sure = (f"{100 * share:.0f} %" for share in (self.accuracy, self.sure))
-        if found.more:
-            return f"To promise {accuracy} right, {found.more} more labelled queries are needed"
-        if found.threshold is None:
-            return f"At no confidence {accuracy} of the answers are right, {sure} sure"
-        answered, cosine = (f"{100 * each.share:.0f} %" for each in (found, self.cosine.guaranteed))
-        return (
-            f"With min_confidence {found.threshold:.3f} {answered} of the queries are answered, at least {accuracy} "
-            f"right, {sure} sure; by cosine {cosine}"
-        )
+        return render("threshold.txt", "hubless_lab", made=self)
 
     def plot(self, measure: str = "") -> Chart:
         """Draw the share of right answers over the share of queries that are answered."""

@@ -10,6 +10,7 @@ import numpy as np
 from hubless.diagnosing.table import TextTable
 from hubless.errors import InputError
 from hubless.measures.chance import antihubs_by_chance
+from hubless.search.pages import render
 from hubless_lab.charts import ACCENT, CHART_SIZE, MIDDLE, RAW, Axis, Chart
 from hubless_lab.experiments.tally import Quality, Row
 from hubless_lab.experiments.trials import LEAK
@@ -218,18 +219,8 @@ def value_of(row: Row, name: str) -> float:
 
 def caption(comparison: Comparison) -> str:
     """Return what was compared, and what there is to know of it."""
-    sizes = f"{comparison.queries:,} queries, {comparison.targets:,} targets"
-    sizes += f", query bank of {comparison.query_bank:,}" if comparison.query_bank else ""
-    sizes += f", target bank of {comparison.target_bank:,}" if comparison.target_bank else ""
-    repeats = [f"{len(comparison.seeds)} splits"] if len(comparison.seeds) > 1 else []
-    repeats += [f"{comparison.draws} draws of the bank"] if comparison.draws > 1 else []
-    protocol = "Strict protocol, mean" if comparison.protocol == "strict" else "Mean"
-    splits = f"{protocol} ± standard deviation over {' and '.join(repeats)}: " if repeats else ""
-    antihubs = antihubs_by_chance(comparison.queries, comparison.targets, comparison.depths[0])
-    chance = f"chance leaves {100 * antihubs:.1f} % antihubs"
-    percent = f"R@k, Robin Hood and antihubs in %, {chance}; Δ against {comparison.baseline}"
-    groups = ["shares of groups in % of the first targets (of all targets)"] if comparison.group_shares else []
-    return ". ".join([splits + sizes, percent, *groups, *comparison.notes]) + "."
+    chance = antihubs_by_chance(comparison.queries, comparison.targets, comparison.depths[0])
+    return render("caption.txt", "hubless_lab", made=comparison, chance=chance)
 
 
 def _cells(rows: Sequence[Row], name: str, column: MeasureColumn, measures: Measures) -> list[str]:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from hubless.diagnosing.gallery import NamedTarget
+from hubless.search.pages import render
 from hubless.store.kept_scan import KeptFinding, KeptScan
 from hubless_lab.scan.sightings import SCAN_DEPTHS
 
@@ -124,17 +125,6 @@ class Scan:
 
 def why(measured: Evidence, expected: dict[int, float]) -> str:
     """Return why a target stands on the list, beside N_k by chance."""
-    topic = measured.topic
-    said = []
-    if topic is not None and measured.score > measured.overall:
-        said.append(f"among the first {topic.k} of {100 * topic.rate:.0f} % of the {topic.queries} queries of a topic")
     k = max(SCAN_DEPTHS, key=lambda depth: measured.counts[depth] / max(expected[depth], 1e-9))
-    if measured.counts[k] > 2 * expected[k]:
-        said.append(f"among the first {k} of {measured.counts[k]:,} queries, {expected[k]:.3g} by chance")
-        if measured.stability is not None:
-            said.append(f"{100 * measured.stability:.0f} % of these queries keep it with noise on them")
-    if measured.centrality >= CENTRAL:
-        said.append("at the centre of the targets, as none is by nature")
-    if measured.near_duplicates:
-        said.append(f"{len(measured.near_duplicates)} near-duplicates")
-    return "; ".join(said) or "nothing stands out"
+    said = render("why.txt", "hubless_lab", measured=measured, expected=expected, k=k, central=CENTRAL)
+    return "; ".join(said.splitlines()) or "nothing stands out"
