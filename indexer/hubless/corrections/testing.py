@@ -214,7 +214,7 @@ def _of_length_one(problem: MadeUpProblem) -> MadeUpProblem:
 
 def _through_a_file(arrays: StateArrays) -> dict[str, NDArray[Any]]:
     file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **arrays)
+    np.savez(file, **arrays)  # type: ignore[arg-type]
     file.seek(0)
     with np.load(file, allow_pickle=False) as read:
         return dict(read)

@@ -137,6 +137,14 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
         np.save(file, array, allow_pickle=False)
 
 
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a `.npz` without pickles. `numpy.savez` before 2.1 would take `allow_pickle` for an array."""
+    with zipfile.ZipFile(path, "w") as made:
+        for name, array in arrays.items():
+            with made.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
+
+
 @dataclass(frozen=True)
 class NpyVectors:
     """The rows of a `.npy` in C order. They are read, not mapped: a cut file would kill each process that maps it."""

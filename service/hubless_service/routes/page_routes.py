@@ -1,5 +1,6 @@
 """Pages for people: /console, /docs with nothing from another host, and /."""
 
+import os
 from pathlib import Path
 
 import fastapi_offline
@@ -28,7 +29,14 @@ No script or style stands in a page, so payload cannot bring one.
 _HEADERS = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
 
 
-class _Files(StaticFiles):
+class _Assets(StaticFiles):
+    """Files of a folder. A name that no file can have is not there: Starlette before 0.51 fails at it."""
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        return ("", None) if "\0" in path else super().lookup_path(path)
+
+
+class _Files(_Assets):
     """Files with the headers of the page."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
@@ -52,6 +60,6 @@ PAGES = [
     Route(CONSOLE, RedirectResponse(f"{_START}/", headers=_HEADERS), methods=["GET"]),
     Mount(CONSOLE, _Files(directory=FILES, html=True)),
     Route(DOCS, _docs),
-    Mount(f"{DOCS}/assets", StaticFiles(directory=_ASSETS)),
+    Mount(f"{DOCS}/assets", _Assets(directory=_ASSETS)),
 ]
 """The console, Swagger UI from the files of an installed package, and `/`, which leads to where people begin."""

@@ -22,6 +22,7 @@ from hubless.kernels.threads import slices
 from hubless.progress import Advance, no_progress
 from hubless.store.bundle import read_arrays
 from hubless.store.durable import replaced
+from hubless.vectors.npy import write_arrays
 from hubless.vectors.sources import VectorSource, rows_of
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -52,8 +53,8 @@ class Checkpoints:
         path = self.folder / f"{name}.npz"
         if not path.exists():
             arrays = work()
-            with storage_errors(path), replaced(path) as new, new.open("wb") as file:
-                np.savez(file, allow_pickle=False, **arrays)
+            with storage_errors(path), replaced(path) as new:
+                write_arrays(new, arrays)
         return read_arrays(path)
 
     def fits(

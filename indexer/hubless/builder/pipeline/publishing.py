@@ -8,8 +8,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
 from hubless.builder.executors import executing
 from hubless.builder.indexing import IndexOrder, IndexResult, build_index
 from hubless.builder.inputs.bases import index_directions
@@ -28,6 +26,7 @@ from hubless.store.bundle import FITS, SEGMENTS, Manifest
 from hubless.store.catalog import Catalog, Staging
 from hubless.store.durable import link
 from hubless.store.locks import lease
+from hubless.vectors.npy import write_arrays
 
 MOMENT = 2.0
 """Seconds for which a job waits for another one, such as a server that flushes writes."""
@@ -127,7 +126,7 @@ class Draft(Workbench):
             write_fit(staged.made(FITS, made.fit), parts)
         write_query_time(folder, parts.prepared())
         if known.built == UNSAVED:
-            np.savez(folder / bundle.CANARY, allow_pickle=False, **parts.canary())
+            write_arrays(folder / bundle.CANARY, parts.canary())
         for file in (bundle.CANARY, bundle.SOURCES):
             if parts.folder is not None and file in known.files and not (folder / file).exists():
                 link(parts.folder / file, folder / file)

@@ -18,7 +18,7 @@ from hubless.search.segments.targets import Targets
 from hubless.store import bundle
 from hubless.store.catalog import Staging
 from hubless.vectors.ids import write_ids
-from hubless.vectors.npy import write_array
+from hubless.vectors.npy import write_array, write_arrays
 from hubless.vectors.plain_arrow import write_arrow
 
 
@@ -38,7 +38,7 @@ def write_segment(folder: Path, segment: Segment) -> None:
             write_array(folder / name, array)
     if segment.columns.by_role:
         known = {name: column.values for name, column in segment.columns.by_role.items()}
-        np.savez(folder / bundle.COLUMNS, allow_pickle=False, **known)
+        write_arrays(folder / bundle.COLUMNS, known)
     if not (folder / bundle.IDS).exists():
         write_ids(segment.ids.array, folder / bundle.IDS)
     if segment.payload is not None and not (folder / bundle.PAYLOAD).exists():
@@ -78,20 +78,20 @@ def write_gone(folder: Path, views: Iterable[SegmentView]) -> None:
             mask[view.gone] = True
             bits[view.segment.name] = np.packbits(mask, bitorder="little")
     if bits:
-        np.savez(folder / bundle.GONE, allow_pickle=False, **bits)
+        write_arrays(folder / bundle.GONE, bits)
 
 
 def write_query_time(folder: Path, query_time: QueryTime | None) -> None:
     """Write what the correction does with a query beyond the offsets; nothing if that is nothing."""
     if query_time is not None:
-        np.savez(folder / bundle.QUERY_TIME, allow_pickle=False, **query_time.arrays())
+        write_arrays(folder / bundle.QUERY_TIME, query_time.arrays())
 
 
 def write_fit(folder: Path, parts: Parts) -> None:
     """Write the fitted correction and what belongs to it."""
-    np.savez(folder / bundle.CORRECTION, allow_pickle=False, **parts.correction().state())
+    write_arrays(folder / bundle.CORRECTION, parts.correction().state())
     if parts.cut is not None:
-        np.savez(folder / bundle.CONFIDENCE, allow_pickle=False, **parts.cut.state())
+        write_arrays(folder / bundle.CONFIDENCE, parts.cut.state())
     for name, array in ((bundle.BANK_SAMPLE, parts.bank_sample), (bundle.BASIS, parts.space.directions)):
         if array is not None:
             write_array(folder / name, array)
