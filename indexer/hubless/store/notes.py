@@ -43,8 +43,11 @@ class Note:
             if file is None or file.place != (now.st_dev, now.st_ino):
                 file = self._file = HeldFile(self.path)
             return file.place[1], _number_of(file.content())
+        except FileNotFoundError:
+            self._file = None
         except OSError:
-            return 0, 0
+            pass
+        return 0, 0
 
     def glance(self) -> bytes:
         """Return what stands in the file, which is made if it is missing. Costs 1 µs.
@@ -56,7 +59,8 @@ class Note:
                 with suppress(OSError):
                     os.close(self.open())
                 self.stamp()
-            return self._file.content() if self._file else b""
+            file = self._file  # once, as above
+            return file.content() if file else b""
         except OSError:
             return b""
 

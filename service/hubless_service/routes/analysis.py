@@ -54,9 +54,8 @@ async def get_hubness(call: Call, held: Held) -> Response:
 
     Up to 512 of them are searched again at several strengths, once a twentieth is new, and while there is time.
     """
-    engine = call.engine
-    live = engine.live(held)
-    await live.compare(held, lambda work: engine.run(call.trace, work, held, _SHARE))
+    live = call.engine.live(held)
+    await live.compare(held, lambda work: call.engine.run(call.trace, work, held, _SHARE))
     return send({**await call.run(held, live.describe, held), **served(held)})
 
 

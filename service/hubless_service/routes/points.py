@@ -97,8 +97,9 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
         held = await call.engine.freshness.latest(call.trace, held.name)
     limit = call.settings.usual_limit if body.limit is None else body.limit
     extras = body.with_ or _usual(held)
-    given = held, cursor.row(held), limit, body.filter, extras, call.trace
-    found, following = await call.run(held, scroll_targets, *given)
+    found, following = await call.run(
+        held, scroll_targets, held, cursor.row(held), limit, body.filter, extras, call.trace
+    )
     page = None if following is None else write_cursor(held, following, body.filter)
 
     def answer() -> ScrollAnswer:

@@ -42,6 +42,7 @@ class Freshness:
         self.told = dict[str, tuple[int, int]]()  # of each collection, before its version was read
         self.opening = set[str]()  # collections of which a version is being opened
         self._catalog, self._shelf = catalog, shelf
+        catalog.answered.glance()  # makes the file, before its number is seen
         self._seconds = seconds
         self._run = run
 
@@ -81,6 +82,7 @@ class Freshness:
         slot = shelf.known(own)
         if slot.living and slot.living.news == news and access.sees(own):
             return own, slot
+        self._catalog.written.stamp()  # which finds the file anew, if it was replaced
         await self.settle(trace, "")
         own = shelf.own_name(name)  # which may be a new alias
         if not access.sees(own):
