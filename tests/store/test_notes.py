@@ -44,7 +44,7 @@ def test_file_that_was_deleted_and_made_anew_is_another_with_the_same_number(not
     note.raise_by_one()
     before = note.stamp()
     note.path.unlink()
-    assert note.stamp() == (0, 0)
+    assert note.stamp()[1] == 0
     Note(note.path).raise_by_one()
     assert note.number() == before[1]
     assert note.stamp() != before

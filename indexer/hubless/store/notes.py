@@ -35,19 +35,19 @@ class Note:
     def stamp(self) -> tuple[int, int]:
         """Return the file's inode and the number; they differ from those before also if the file was made anew.
 
-        They are 0 for none, and while the system refuses. The file is kept open: there may be no descriptor later.
+        They are 0 for none, and while the system refuses. The file is kept open: there may be no descriptor later. If
+        it is gone then, it is made anew, as another one.
         """
         try:
+            if self._file and not self.path.exists():
+                os.close(self.open())
             now = self.path.stat()
             file = self._file  # once: another thread may replace it
             if file is None or file.place != (now.st_dev, now.st_ino):
                 file = self._file = HeldFile(self.path)
             return file.place[1], _number_of(file.content())
-        except FileNotFoundError:
-            self._file = None
         except OSError:
-            pass
-        return 0, 0
+            return 0, 0
 
     def glance(self) -> bytes:
         """Return what stands in the file, which is made if it is missing. Costs 1 µs.

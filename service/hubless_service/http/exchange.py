@@ -34,17 +34,19 @@ class Carrier(Protocol):
 class Exchange(Trace):
     """A request, and its answer."""
 
+    refusal: HttpProblem | None = None
+    """The answer to what is no request."""
+    more_body = True
+    answered = False
+    _waiting_bytes = 0
+    _told_all = False
+    _waiter: asyncio.Future[None] | None = None
+
     def __init__(self, connection: Carrier, scope: Scope, heads: dict[bytes, bytes], *, keep_alive: bool) -> None:
         super().__init__("", scope, heads)
         self._connection = connection
         self.keep_alive = keep_alive
-        self.refusal: HttpProblem | None = None  # the answer to what is no request
-        self.more_body = True
-        self.answered = self.disconnected = False
         self._parts: deque[bytes] = deque()  # of the body, that nobody has asked for yet
-        self._waiting_bytes = 0
-        self._told_all = False
-        self._waiter: asyncio.Future[None] | None = None
         self._sends_continue = b"expect" in heads and heads[b"expect"].lower() == b"100-continue"
 
     @property

@@ -43,6 +43,7 @@ class Freshness:
         self.opening = set[str]()  # collections of which a version is being opened
         self._catalog, self._shelf = catalog, shelf
         catalog.answered.glance()  # makes the file, before its number is seen
+        catalog.written.glance()
         self._seconds = seconds
         self._run = run
 
