@@ -8,7 +8,7 @@ ROWS = [{"price": float(row), "title": f"title {row}"} for row in range(30)]
 
 
 def fitted(payload=ROWS):
-    return hubless.Index(correction="csls", metric="cosine").fit(BANK, TARGETS, payload=payload)
+    return hubless.Index("csls", "cosine").fit(BANK, TARGETS, payload=payload)
 
 
 def test_hits_bring_their_whole_payload_or_some_columns_or_none():

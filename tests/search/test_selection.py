@@ -105,9 +105,7 @@ def test_diverse_hits_are_those_of_plain_maximal_marginal_relevance(index, diver
 
 def test_line_with_fewer_groups_ends_early():
     targets = np.eye(4, dtype=np.float32)
-    index = hubless.Index(correction="none", metric="cosine").fit(
-        None, targets, payload=[{"of": value} for value in "abbb"]
-    )
+    index = hubless.Index("none", "cosine").fit(None, targets, payload=[{"of": value} for value in "abbb"])
     found = index.query(ids=[0, 1], limit=4, group_by="of")
     assert [len(hits) for hits in found] == [1, 2]
     assert found.rows[0].tolist()[1:] == [-1]
@@ -117,7 +115,7 @@ def test_line_with_fewer_groups_ends_early():
 
 def test_equal_numbers_are_one_group_and_the_text_of_one_is_another():
     values = [3, 3.0, "3", [{"a": -0.0}], [{"a": 0}]]
-    index = hubless.Index(correction="none", metric="dot").fit(
+    index = hubless.Index("none", "dot").fit(
         None, np.arange(1, 6, dtype=np.float32)[:, np.newaxis], payload=free_table([{"of": value} for value in values])
     )
     assert index.query([[1.0]], 5, group_by="of").ids == [[4, 2, 1]]
@@ -127,5 +125,5 @@ def test_best_of_many_candidates_are_looked_through_for_groups():
     n = DEEPEST_GROUPED + 50
     targets = np.stack([np.ones(n), np.linspace(0, 1, n)], axis=1)
     payload = {"of": ["one"] * (n - 10) + ["other"] * 10}
-    index = hubless.Index(correction="none", metric="dot").fit(None, targets, payload=payload)
+    index = hubless.Index("none", "dot").fit(None, targets, payload=payload)
     assert index.query([[0.0, -1.0], [0.0, 1.0]], 3, group_by="of").ids == [[0], [n - 1, n - 11]]

@@ -10,7 +10,7 @@ TARGETS, BANK = RNG.normal(size=(60, 8)), RNG.normal(size=(40, 8))
 
 
 def fitted(**given):
-    return hubless.Index(correction="csls", metric="cosine").fit(BANK, TARGETS, **given)
+    return hubless.Index("csls", "cosine").fit(BANK, TARGETS, **given)
 
 
 def tables(results):

@@ -79,7 +79,7 @@ def path(tmp_path_factory):
         rows = np.vstack([problem.targets[:30]] * 2) if name == "copies" else problem.targets
         hubless.build(path, name, rows, problem.bank, **options)
     calibrated().save(path, "sure")
-    hubless.Index(correction="none", metric="cosine").fit(None, problem.targets).save(path, "plain")
+    hubless.Index("none", "cosine").fit(None, problem.targets).save(path, "plain")
     return path
 
 

@@ -11,6 +11,7 @@ from support import small
 from support.until import until
 
 import hubless
+from hubless.errors import StorageError
 from hubless.search.writes import Remove
 from hubless.store import catalog as catalogs
 from hubless.store.bundle import OFFSETS
@@ -110,15 +111,20 @@ def test_write_is_followed_after_a_file_that_notes_it_was_deleted(catalog, shelf
         logs.look()
 
 
-def test_write_that_the_catalog_cannot_note_is_kept_and_found_by_the_look_at_all(catalog, shelf, logs, monkeypatch):
-    (catalog / WRITTEN).mkdir()
-    assert remove(catalog, "fish", "0") == 1
+def test_write_of_which_no_number_tells_is_found_by_the_look_at_all(catalog, shelf, logs):
+    note = catalog / WRITTEN
+    told = note.read_bytes()
+    remove(catalog, "fish", "0")
+    note.write_bytes(told)
     logs.look()
     assert seqs(shelf)["fish"] == 0
-    monkeypatch.setattr(log_follower, "_RESTS", 0)
     logs._next_all = 0.0
     logs.look()
     assert seqs(shelf)["fish"] == 1
+    note.unlink()
+    note.mkdir()
+    with pytest.raises(StorageError):  # or other workers would not hear of it
+        remove(catalog, "fish", "-1")
 
 
 def test_log_that_somebody_here_writes_to_just_now_is_looked_at_again(catalog, shelf, logs):

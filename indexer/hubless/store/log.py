@@ -224,15 +224,11 @@ class Log:
                 with ExitStack() as opened:
                     opened.enter_context(_rolled_back(connection))
                     files = list[int]()
-                    for note in (self._durable, self._seen):
+                    for note in (self._durable, self._seen, self._written):
                         files.append(note.open())
                         opened.callback(os.close, files[-1])
                     last = self._ended(connection, self._witness())
-                    written = None
-                    with suppress(OSError):  # without it the others hear of the write when they look at each log
-                        written = self._written.open()
-                        opened.callback(os.close, written)
-                    appender = Appender(connection, last, self._check_files, files[not durable :], written)
+                    appender = Appender(connection, last, self._check_files, files[not durable :])
                     yield appender
                     appender.roll_back()
                     if _size(self._names[1]) > _MOST_WAL and _checkpoint(connection):
@@ -378,16 +374,14 @@ class Appender:
         last: int,
         check: Callable[[], None],
         notes: Sequence[int],
-        written: int | None,
     ) -> None:
         """Begin after a write. `check` is called after each commit, whose number goes to the files `notes`.
 
-        The file `written` then gets another number.
+        The last of these gets another number instead.
         """
         self._connection = connection
         self._check = check
-        self._notes = notes
-        self._written = written
+        *self._notes, self._written = notes
         self._committed = self.last = last
 
     def add(self, kind: str, body: bytes) -> int:
@@ -402,9 +396,7 @@ class Appender:
             self._connection.execute("COMMIT")
             if self.last > self._committed:
                 self._check()
-                told = dict.fromkeys(self._notes, stamped(self.last))
-                if self._written is not None:
-                    told[self._written] = another()
+                told = {**dict.fromkeys(self._notes, stamped(self.last)), self._written: another()}
                 for file, content in told.items():
                     with suppress(OSError):  # the write is in the log all the same
                         os.pwrite(file, content, 0)
