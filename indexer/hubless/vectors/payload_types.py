@@ -134,7 +134,7 @@ def _check_part(name: str, part: pa.Array) -> None:
     try:
         # 0 shows that the zone is known, even if the column holds nothing yet
         pa.array([0, extremes["min"].as_py(), extremes["max"].as_py()], numbers).view(kind).to_pylist()
-    except (OverflowError, ValueError) as error:
+    except (OverflowError, ValueError, LookupError) as error:
         expected = "durations within 999,999,999 days" if types.is_duration(kind) else _TIMES
         raise InputError(name, expected, f"values of {kind} ({one_line(error)})") from error
 
