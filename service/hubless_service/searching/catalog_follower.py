@@ -111,6 +111,8 @@ class CatalogFollower:
 
     def _look(self) -> None:
         """Have opened what is new in the catalog, and serve everything else as it is there."""
+        self._source.answered.glance()  # makes the file, before its number is seen
+        self._source.written.glance()
         seen = self._source.answered.stamp()  # before anything is read
         self._take_in()
         self._fresh.seen = seen

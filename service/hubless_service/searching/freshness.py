@@ -42,8 +42,6 @@ class Freshness:
         self.told = dict[str, tuple[int, int]]()  # of each collection, before its version was read
         self.opening = set[str]()  # collections of which a version is being opened
         self._catalog, self._shelf = catalog, shelf
-        catalog.answered.glance()  # makes the file, before its number is seen
-        catalog.written.glance()
         self._seconds = seconds
         self._run = run
 
