@@ -44,10 +44,6 @@ def counted(page):
     return {series for series in page if "photos" not in series}
 
 
-def name(series):
-    return series.partition("{")[0]
-
-
 def kill_one(server):
     """Kill a worker, and wait for the one that takes its place to answer."""
     killed, loaded = server.workers()[0], sum('"photos" is ready' in line for line in server.log)
@@ -107,7 +103,7 @@ def test_killed_workers_leave_their_counts_and_no_more_series(photos):
             assert page[ANSWERED] == 20 + 5 * death
         assert page["hubless_waiting_queries"] == 0
         assert sum("takes its place" in line for line in server.log) == 3
-        assert {name(series) for series in counted(page) - counted(first)} <= ASKED
+        assert {series.partition("{")[0] for series in counted(page) - counted(first)} <= ASKED
         assert counted(first) <= counted(page)
 
 

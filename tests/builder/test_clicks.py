@@ -240,10 +240,6 @@ def test_one_client_moves_no_target():
     np.testing.assert_array_equal(flooded.offsets, once.offsets)
 
 
-def prior_of(record):
-    return click_prior(np.bincount(CLICKED, minlength=TARGETS).astype(float), POWERS[record.chosen])
-
-
 @pytest.mark.parametrize("grown", [1, 0])  # a segment more; or an index that is trained anew
 def test_what_clicks_chose_stays_with_targets_whose_rows_a_job_changes(tmp_path, grown):
     np.save(tmp_path / "bank.npy", BANK)
@@ -278,6 +274,7 @@ def test_prior_of_a_target_whose_offset_was_held_back_is_that_of_later_ones(chos
     held = CentredCorrection(fitted.fitted, fitted.constant, StandingAlone(0.5, 0.4))
     offsets = chosen.offsets.copy()
     offsets[3] = 0.4 - fitted.constant
-    known = prior_of(chosen.manifest.clicks)
+    counts = np.bincount(CLICKED, minlength=TARGETS).astype(float)
+    known = click_prior(counts, POWERS[chosen.manifest.clicks.chosen])
     expected = np.where(np.arange(TARGETS) == 3, known.usual, known.values)
     np.testing.assert_allclose(prior_of_offsets(held, VECTORS, offsets, known.usual), expected, rtol=1e-4)

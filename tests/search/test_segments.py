@@ -62,12 +62,8 @@ def both(request, built):
     one, several, queries = built
     if request.param == "all there":
         return one, several, queries
-    return one.without(GONE), several.without(GONE[::2]).without(rows_after(GONE[::2], GONE[1::2])), queries
-
-
-def rows_after(gone, rows):
-    """The numbers that some rows have once others are gone."""
-    return rows - np.searchsorted(gone, rows)
+    then = GONE[1::2] - np.searchsorted(GONE[::2], GONE[1::2])  # their numbers once the others are gone
+    return one.without(GONE), several.without(GONE[::2]).without(then), queries
 
 
 def masks(count):

@@ -113,17 +113,20 @@ def test_write_to_a_version_that_was_pruned_waits_for_the_newer_one(tmp_path, cl
     assert hubless.open(tmp_path, NAME).seq == 1
 
 
-def test_open_takes_the_newer_version_if_its_own_is_merged_and_pruned_meanwhile(tmp_path, client_of, monkeypatch):
+@pytest.mark.parametrize("cut", [False, True])
+def test_open_takes_the_newer_version_if_its_own_is_merged_and_pruned_meanwhile(tmp_path, client_of, monkeypatch, cut):
     writing.build(tmp_path)
     with client_of(CatalogSource(tmp_path)) as client:
         assert put_points(client, point("new", 1)).is_success
-    catch_up, followed = WritableCollection.catch_up, []
+    catch_up, followed, catalog = WritableCollection.catch_up, [], hubless.Catalog(tmp_path)
 
     def merged_before(written):
         if not followed:
             followed.append(written.base)
             hubless.merge(tmp_path, NAME)
-            hubless.Catalog(tmp_path).prune(NAME, keep=1)
+            catalog.prune(NAME, keep=1)
+            if cut:
+                catalog.cut_log(NAME)
         return catch_up(written)
 
     monkeypatch.setattr(WritableCollection, "catch_up", merged_before)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hubless.corrections import QueryTime
 from hubless.corrections.target_columns import TargetColumns
-from hubless.errors import LogDamaged, VersionReplaced, one_line
+from hubless.errors import LogCut, LogDamaged, VersionReplaced, one_line
 from hubless.kernels.forks import in_each_process
 from hubless.search.collection import Collection, open_collection
 from hubless.search.parts import Parts
@@ -116,6 +116,7 @@ def open_written(catalog: Catalog, name: str, *, until: int | None = None, **opt
 
     `name` may be an alias. `options` are those of `open_collection`.
     """
+    tried = ""
     while True:
         version, log = open_with_log(
             lambda: open_collection(catalog, name, **options), lambda: catalog.log(catalog.resolve(name), until)
@@ -124,7 +125,10 @@ def open_written(catalog: Catalog, name: str, *, until: int | None = None, **opt
         try:
             with closing(log):
                 written.catch_up()
-        except VersionReplaced:  # a newer version was published meanwhile, and this one pruned
+        except (LogCut, VersionReplaced):
+            if version.version == tried:
+                raise
+            tried = version.version  # a newer one was published meanwhile, and this one pruned
             continue
         written.log = None
         return written
