@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 # the distributions beside hubless, each in a folder of the name of its extra: with it all that is below knows of one
-RINGS := databases encoders lab objects engines/milvus
+RINGS := databases encoders lab matching objects engines/milvus
 ALL_RINGS := $(RINGS) engines/ray  # which needs a large package, so it is installed in .venv-extras alone
 # with the folders beside that ship otherwise; their tests are in FOLDER/tests, those of the library and the service in tests/
 OUTER := $(RINGS) clients docker docs

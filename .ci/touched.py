@@ -11,8 +11,8 @@ import sys
 
 ADAPTERS = ("langchain", "llama-index", "haystack", "mcp")
 PAGES = (
-    *("docs/", "lab/docs/", "databases/docs/", "encoders/docs/", "objects/docs/", "engines/milvus/docs/"),
-    *("engines/ray/docs/", "clients/docs/", "mkdocs.yml"),
+    *("docs/", "lab/docs/", "databases/docs/", "encoders/docs/", "matching/docs/", "objects/docs/"),
+    *("engines/milvus/docs/", "engines/ray/docs/", "clients/docs/", "mkdocs.yml"),
 )
 ENVIRONMENTS = ("Makefile", "pyproject.toml", "requirements/dev.txt")
 TOUCHES = {
@@ -37,11 +37,12 @@ TOUCHES = {
 """Targets of the Makefile, and the files and folders that each is about."""
 INNER = ("indexer/", "service/", "tests/support/", *ENVIRONMENTS)
 """What all rings stand on."""
-BESIDE = ("databases/", "encoders/", "engines/", "lab/", "objects/")
+BESIDE = ("databases/", "encoders/", "engines/", "lab/", "matching/", "objects/")
 RINGS = {
     "databases": ("databases/",),
     "encoders": ("encoders/",),
     "lab": ("lab/",),
+    "matching": ("matching/",),
     "objects": ("objects/",),
     "engines/milvus": ("engines/milvus/", "tests/service/"),
     "clients": ("clients/", "console/", "docs/openapi.json"),

@@ -30,7 +30,9 @@ from benchmarks import (
     label_gate,
     left_out,
     logs_of_search,
+    matching,
     mixtures,
+    others_found,
     peers,
     promises,
     query_logs,
@@ -166,8 +168,16 @@ NAMED: dict[str, Callable[[], str]] = {
     "table of logs": lambda: _lines(logs_of_search.means(_sets_of(logs_of_search))),
     "table of texts": lambda: _lines(logs_of_search.of_texts(kept("images/logs_of_search.json")["texts"])),
     "table of mteb": lambda: _lines(tables.of_mteb(kept("performance/mteb.json"))),
+    "table of findability": lambda: _lines(
+        others_found.findability_table(kept("performance/others_found.json")["sets"])
+    ),
+    "table of popularity": lambda: _lines(others_found.popularity_table(kept("performance/others_found.json")["sets"])),
+    "table of brevity": lambda: _lines(others_found.brevity_table(kept("performance/others_found.json")["brevity"])),
     "table of job keys": lambda: _lines(job_keys.table()),
     "table of a second look": lambda: _lines(spend.table(kept("performance/spend.json"))),
+    "table of two piles": lambda: _lines(matching.table(kept("performance/matching.json"))),
+    "table of one pile": lambda: _lines(matching.table_of_one(kept("performance/matching.json"))),
+    "broken matches": lambda: f"{max(matching.broken(kept('performance/matching.json'))):.0%}",
     "table of a cache": lambda: _lines(semantic_cache.table(kept("performance/semantic_cache.json"))),
 }
 

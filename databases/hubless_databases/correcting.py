@@ -14,6 +14,7 @@ from hubless_databases.correct import INTO, correct, undo
 _GIVEN = (
     *("catalog", "collection", "targets", "query_bank", "ids", "payload", "metric", "index", "parameters", "fit_by"),
     *("offsets", "clicks", "payload_schema", "replace_writes"),
+    *("engine", "recall", "latency", "memory", "keep_full"),  # of an index of ours, which nobody will search
 )
 
 

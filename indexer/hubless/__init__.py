@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from hubless_lab.matrices import SimilarityMatrices as SimilarityMatrices
     from hubless_lab.occurrence_plots import plot_occurrence as plot_occurrence
     from hubless_lab.scan.scanning import scan as scan
+    from hubless_matching.matching import match as match
     from hubless_objects.mirror import RemoteCatalog as RemoteCatalog
 
     open = open_index
@@ -76,6 +77,7 @@ _PLACES = {
     "evaluate": "hubless_lab.experiments.evaluate.evaluate",
     "fuse": "scores.fusion.fuse",
     "guaranteed_cut": "measures.confidence.guarantee.guaranteed_cut",
+    "match": "hubless_matching.matching.match",
     "merge": "builder.lifecycle.merge",
     "offsets": "scores.offsets.offsets",
     "open": "builder.index.open_index",
@@ -107,13 +109,16 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_installed()})
+def __dir__() -> set[str]:
+    return {*globals(), *_installed()}
 
 
 def _installed() -> list[str]:
     """Return the names whose ring is installed: `import *`, completion and `help` ask for the value of each."""
-    packages = dict.fromkeys(("builder", "diagnosing", "jobs", "search", "store"), "pydantic")
-    rooms = {name: place.partition(".")[0] for name, place in _PLACES.items()}
-    find = import_module("importlib.util").find_spec
-    return [name for name, room in rooms.items() if find(packages.get(room, room if "_" in room else "hubless"))]
+    packages = dict.fromkeys(("corrections", "errors", "measures", "scores"), "hubless")
+    return [
+        name
+        for name, place in _PLACES.items()
+        for room in place.split(".")[:1]
+        if import_module("importlib.util").find_spec(packages.get(room, room if "_" in room else "pydantic"))
+    ]

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 PROJECTS = {
     "hubless": (".", "indexer/hubless", "service/hubless_service"),
     "hubless_lab": ("lab", "hubless_lab", "hubless_demo"),
+    "hubless_matching": ("matching", "hubless_matching"),
     "hubless_milvus": ("engines/milvus", "hubless_milvus"),
     "hubless_databases": ("databases", "hubless_databases"),
     "hubless_encoders": ("encoders", "hubless_encoders"),

@@ -32,6 +32,7 @@ RINGS = {
     "databases": "databases",
     "encoders": "encoders",
     "lab": "lab",
+    "matching": "matching",
     "objects": "objects",
     "ray": "engines/ray",
 }

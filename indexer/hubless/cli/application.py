@@ -34,6 +34,7 @@ PANELS = {
         "evaluate": ("lab", "Measure ranking quality and hubness on labelled queries."),
         "tune": ("lab", "Choose a correction and its parameters by labelled pairs."),
         "scan": ("lab", "List targets that real queries find too often."),
+        "match": ("matching", "Match two piles of items, or find the duplicates of one."),
         "report": ("lab", "Write one HTML page with all that the lab says of your data."),
         "bank": ("lab", "Make query banks of what people ask."),
     },
