@@ -90,7 +90,7 @@ def in_json(value):
     match value:
         case bytes():
             return base64.b64encode(value).decode()
-        case float():
+        case float() | np.float16():
             return value if math.isfinite(value) else None
         case date() | time():
             return value.isoformat()

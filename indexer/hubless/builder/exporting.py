@@ -15,7 +15,7 @@ from hubless.store.durable import make_folder, move
 from hubless.vectors.sources import ChangedVectors, HeldVectors, StackedVectors, TakenVectors
 
 
-def export(catalog: str | Path, folder: Path) -> dict[str, int]:
+def export(catalog: str | Path, to: Path) -> dict[str, int]:
     """Write the targets of each collection, with the writes since, into a folder of its name in a new folder.
 
     `targets.npy` has the vectors (n, d), NaN for targets without one, which come last; `ids.arrow` and `payload.arrow`
@@ -24,14 +24,14 @@ def export(catalog: str | Path, folder: Path) -> dict[str, int]:
     folder is there; `BundleError` or `LogDamaged` of what cannot be read; `StorageError`.
     """
     home = Catalog(catalog)
-    check_absent(folder)
+    check_absent(to, "to")
     counts = {}
-    with half_made(folder) as made:
+    with half_made(to) as made:
         for name in home.collections():
             make_folder(made / name)
             parts = open_written(home, name, lenient=True, oldest=OLDEST_EXPORTED).current.parts
             counts[name] = _write(parts, made / name)
-        move(made, folder)
+        move(made, to)
     return counts
 
 
