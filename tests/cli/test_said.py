@@ -73,7 +73,7 @@ def test_build_names_commands_that_serve_and_show_what_it_made(run, given, tmp_p
     ("command", "more"),
     [
         ("diagnose --targets {0}/targets.npy --query-bank {0}/bank.npy", ""),
-        ("build --targets {0}/targets.npy --query-bank {0}/bank.npy --catalog {0}/new --collection x", ""),
+        ("build --targets {0}/targets.npy --query-bank {0}/bank.npy --catalog {0}/new --collection x", "temperature"),
         ("inspect --catalog {1} --collection photos", "temperature"),
         ("log {0}/answers.jsonl --diagnose --output {0}/offsets.parquet", "crowding"),
     ],

@@ -73,6 +73,7 @@ ODD = [
     pa.array([b"a", b"\xff", None]).view(pa.string()),
     pa.array([(1, 2, 3), None, None], pa.month_day_nano_interval()),
     pa.RunEndEncodedArray.from_arrays(pa.array([ROWS], pa.int32()), pa.array(["a"])),
+    pa.UnionArray.from_sparse(pa.array([0] * ROWS, pa.int8()), [WORDS]),
 ]
 """What a build must refuse although Python can hold some of it."""
 UNCONVERTED = (pa.string_view(), pa.binary_view(), pa.dictionary(pa.int32(), pa.string()))
@@ -90,7 +91,7 @@ def in_json(value):
     match value:
         case bytes():
             return base64.b64encode(value).decode()
-        case float():
+        case float() | np.float16():
             return value if math.isfinite(value) else None
         case date() | time():
             return value.isoformat()

@@ -96,6 +96,8 @@ def test_format_4_is_named_and_what_is_exported_of_it_is_built_again(tmp_path):
     hubless.build(catalog.path, "free", np.eye(2, 4), payload=free_table([{"a": [1]}, {}]), correction="none")
     files, new = tmp_path / "files", hubless.Catalog(tmp_path / "new")
     assert export(catalog.path, files) == {"free": 2, "numbers": 42, "photos": 41}
+    with pytest.raises(hubless.HublessError, match=r"^to: expected a new folder"):
+        export(catalog.path, files)
     for name in ("free", "photos"):
         vectors, ids, payload = (files / name / each for each in ("targets.npy", "ids.arrow", "payload.arrow"))
         hubless.build(new.path, name, vectors, ids=ids, payload=payload, correction="none", skip_bad_rows=True)

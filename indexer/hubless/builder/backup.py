@@ -97,10 +97,10 @@ def restore(folder: Path, catalog: Catalog, *, only: Sequence[str] = (), skip: S
     return verdict
 
 
-def check_absent(folder: Path) -> None:
-    """Raise `InputError` if something has the name of a folder that is to be made."""
+def check_absent(folder: Path, parameter: str = "folder") -> None:
+    """Raise `InputError` about a parameter if something has the name of the folder that it says is to be made."""
     if os.path.lexists(folder):
-        raise InputError("folder", "a new folder", f"{folder}, which is there")
+        raise InputError(parameter, "a new folder", f"{folder}, which is there")
 
 
 def _check_apart(catalog: Catalog, folder: Path) -> None:

@@ -15,7 +15,7 @@ from hubless.store.durable import make_folder, move
 from hubless.vectors.sources import ChangedVectors, HeldVectors, StackedVectors, TakenVectors
 
 
-def export(catalog: str | Path, folder: Path) -> dict[str, int]:
+def export(catalog: str | Path, to: Path) -> dict[str, int]:
     """Write the targets of each collection, with the writes since, into a folder of its name in a new folder.
 
     `targets.npy` has the vectors (n, d), NaN for targets without one, which come last; `ids.arrow` and `payload.arrow`
@@ -24,22 +24,22 @@ def export(catalog: str | Path, folder: Path) -> dict[str, int]:
     folder is there; `BundleError` or `LogDamaged` of what cannot be read; `StorageError`.
     """
     home = Catalog(catalog)
-    check_absent(folder)
+    check_absent(to, "to")
     counts = {}
-    with half_made(folder) as made:
+    with half_made(to) as made:
         for name in home.collections():
-            make_folder(made / name)
-            parts = open_written(home, name, lenient=True, oldest=OLDEST_EXPORTED).current.parts
-            counts[name] = _write(parts, made / name)
-        move(made, folder)
+            held = open_written(home, name, lenient=True, oldest=OLDEST_EXPORTED)
+            counts[name] = _write(held.current.parts, made / name)
+        move(made, to)
     return counts
 
 
 def _write(parts: Parts, folder: Path) -> int:
+    make_folder(folder)
     rows = NextTargets.of(parts)
     rows.held(folder)
     kept = TakenVectors(parts.targets, rows.kept, TARGETS)
     vectors = ChangedVectors(kept, lambda some, *_: parts.space.restored(some), parts.space.dim)
-    none = np.full((len(rows.bare), parts.space.dim), np.nan, np.float32)
-    FullVectors.kept(StackedVectors([vectors, HeldVectors(none, TARGETS)], TARGETS), "float32", folder / "targets.npy")
+    bare = HeldVectors(np.full((len(rows.bare), parts.space.dim), np.nan, np.float32), TARGETS)
+    FullVectors.kept(StackedVectors([vectors, bare], TARGETS), "float32", folder / "targets.npy")
     return rows.count

@@ -101,7 +101,10 @@ def build_command(
     if json_:
         print_json(manifest.model_dump(mode="json"))
         return
-    print_table(facts({name: said for name, said in _facts(manifest).items() if name not in _INTERNAL}))
+    shown = _facts(manifest)
+    for name in () if VERBOSE.get() else _INTERNAL:
+        shown.pop(name, None)
+    print_table(facts(shown))
     _print_payload(hubless.open(catalog, collection, version=manifest.version, hashes=False))
     if manifest.bank is None and not is_given(manifest.correction.name):
         typer.echo(
@@ -109,8 +112,9 @@ def build_command(
             "(HUBLESS_QUERY_SAMPLE), then build again with them as --query-bank."
         )
     where = shlex.join(["--catalog", str(catalog)])
-    show = f"{where} --collection {collection}"
-    typer.echo(f"Serve it:      hubless serve {where}\nAll figures:   hubless inspect {show}")
+    typer.echo(
+        f"Serve it:      hubless serve {where}\nAll figures:   hubless inspect {where} --collection {collection}"
+    )
 
 
 def _settings(correction: str, set_: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -162,8 +166,9 @@ def _print_tried(manifest: hubless.Manifest) -> None:
         taken = f"{each.latency_ms:.3g}"
         if each.expected_ms is not None:
             taken += f", of all {each.expected_ms:.3g}"
-        shown = f"{each.recall_at_10:.4f}", taken, f"{each.targets:,}", f"{each.seconds:.3g}"
-        table.add_row(kind, pairs(each.parameters), *shown)
+        table.add_row(
+            kind, pairs(each.parameters), f"{each.recall_at_10:.4f}", taken, f"{each.targets:,}", f"{each.seconds:.3g}"
+        )
     print_table(table)
 
 

@@ -171,7 +171,7 @@ def backup_command(
 
 def export_command(
     catalog: Annotated[Path, typer.Argument(metavar="CATALOG", help="Folder that holds collections.")],
-    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="New folder for the files.")],
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="New folder for the files.")],
     json_: JsonOption = False,
 ) -> None:
     """Write ids, vectors and payload of any catalog as files.
@@ -185,7 +185,8 @@ def export_command(
     counts = export(catalog, to)
     if json_:
         print_json(counts)
-    for name, count in () if json_ else counts.items():
+        return
+    for name, count in counts.items():
         typer.echo(f"{name}: {count:,} targets")
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from hubless.errors import InputError, one_line
 from hubless.vectors.free_payload import MOST_NESTED
@@ -17,16 +16,21 @@ from hubless.vectors.readers.kept_values import RowName, inner_arrays, kept_in
 
 _FOREIGN = re.compile(r"extension(<|:name: ')(?!arrow\.)([\w.]+)")
 """The name of a type of another program, as Arrow shows a field that has it, or is marked with it."""
+_UNSENT = (pa.types.is_union, pa.types.is_interval, pa.types.is_run_end_encoded)
 
 
 def check_types(schema: pa.Schema) -> None:
     """Raise `InputError`, naming the column, for types of other programs, or lists and structs too deep in each other.
 
-    What pandas calls a period is a mere number to all others.
+    What pandas calls a period is a mere number to all others. Unions, intervals and runs of equal values have no form
+    in JSON.
     """
     for field in schema:
         inside = [field.type]  # one level of the type; without recursion, which such a type would exhaust
         for _ in range(MOST_NESTED):
+            for kind in inside:
+                if any(is_such(kind) for is_such in _UNSENT):
+                    raise InputError(f"payload, column {field.name}", "numbers, texts, times, lists or structs", kind)
             inside = [kind.field(i).type for kind in inside for i in range(kind.num_fields)]
         if any(pa.types.is_nested(kind) for kind in inside):
             expected = f"at most {MOST_NESTED} lists and structs inside each other"
@@ -41,17 +45,13 @@ def payload_schema(given: pa.Schema) -> pa.Schema:
     for field in fields:
         if "[ns" in str(field.type):
             raise InputError(f"payload, column {field.name}", "nested times in microseconds or coarser", field.type)
-        try:
-            pq.ParquetWriter(pa.BufferOutputStream(), pa.schema([field])).close()
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"payload, column {field.name}", "a type of Parquet", one_line(error)) from error
     return pa.schema(fields)
 
 
 def _in_microseconds(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         return pa.timestamp("us", kind.tz)
-    if pa.types.is_duration(kind) and kind.unit == "ns":
+    if kind == pa.duration("ns"):
         return pa.duration("us")
     return pa.time64("us") if pa.types.is_time64(kind) else kind
 
@@ -65,8 +65,6 @@ def _plain(stored: pa.DataType) -> pa.DataType:
     types = pa.types
     if types.is_dictionary(stored):
         return _plain(stored.value_type)
-    if types.is_string_view(stored) or types.is_binary_view(stored):
-        return pa.large_string() if types.is_string_view(stored) else pa.large_binary()
     if types.is_map(stored):
         return pa.map_(_plain(stored.key_type), _plain(stored.item_type))
     if types.is_struct(stored):
@@ -76,9 +74,10 @@ def _plain(stored: pa.DataType) -> pa.DataType:
     for is_such, listed in _LISTS:
         if is_such(stored):
             return listed(_plain_field(stored.value_field))
-    return stored
+    return _VIEWED.get(stored, stored)
 
 
+_VIEWED = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _LISTS = (
     (pa.types.is_list, pa.list_),
     (pa.types.is_large_list, pa.large_list),

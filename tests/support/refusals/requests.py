@@ -276,7 +276,7 @@ OF_ARROW = alone(
             ({"id": PAIR, **WIDE}, "…c6 and 593 more"),
             *(
                 (
-                    {"id": ["a"], name: vectors([[1] * DIM], kind)},
+                    {"id": ["a"], name: vectors([[np.float16(1)] * DIM], kind)},
                     f'…table.rename_columns({{"{name}": "vector"}}), got lists of numbers in {name}',
                 )
                 for name, kind in (
