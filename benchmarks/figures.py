@@ -168,6 +168,10 @@ NAMED: dict[str, Callable[[], str]] = {
     "table of logs": lambda: _lines(logs_of_search.means(_sets_of(logs_of_search))),
     "table of texts": lambda: _lines(logs_of_search.of_texts(kept("images/logs_of_search.json")["texts"])),
     "table of mteb": lambda: _lines(tables.of_mteb(kept("performance/mteb.json"))),
+    "popular place": lambda: figure(
+        "performance/others_found.json sets.movielens_user_film_als64.popularity.along_direction .2f"
+    ),
+    "asked or not": lambda: others_found.of_prior(kept("performance/others_found.json")["sets"]),
     "table of findability": lambda: _lines(
         others_found.findability_table(kept("performance/others_found.json")["sets"])
     ),

@@ -321,7 +321,7 @@ class Measuring:
 
 
 def tables(result):
-    goals = [COLUMNS, *(row(*each) for each in _lines(result))]
+    goals = [COLUMNS, *(row(each, load) for each, load in _lines(result) if each["goal"][1] is not None)]
     requests = {}
     for measured in result["parts"].values():
         for each in measured["lines"]:
@@ -338,7 +338,7 @@ def row(found, load):
         _figure(found["measured"]),
         f"{found['beside']}: {_figure(found['of'])}",
         f"{found['measured'] / found['of']:.2f}",
-        "" if goal is None else f"{sign} {_figure(goal)}{'' if is_reached(found) else ', missed'}",
+        f"{sign} {_figure(goal)}{'' if is_reached(found) else ', missed'}",
         harness.shown_load(load),
     ]
 

@@ -202,12 +202,18 @@ def encoded(functions: Sequence[Pair], cut: Sequence[Pair], model: Path | None) 
     return [sentences.encode(some, normalize_embeddings=True) for some in texts]
 
 
+def of_prior(sets: Mapping[str, Found]) -> str:
+    """Return from where to where the AUROC of the learned prior goes."""
+    found = [each["learned_prior"] for each in sets.values() if "learned_prior" in each]
+    return f"{min(found):.2f} to {max(found):.2f}"
+
+
 def findability_table(sets: Mapping[str, Found]) -> Iterator[str]:
     """Yield a table: the mean of the sets, and those whose lowest third gains and whose highest third loses most."""
     rows = {name: np.array([each[way] for way in WAYS]) for name, each in sets.items()}
     change = {name: each[1] - each[0] for name, each in rows.items()}
     gained, lost = max(change, key=lambda name: change[name][0]), min(change, key=lambda name: change[name][1])
-    yield "| | lowest third: raw | corrected | highest third: raw | corrected |"
+    yield "| | lowest third: raw | `auto` | highest third: raw | `auto` |"
     yield "| --- | ---: | ---: | ---: | ---: |"
     shown = {"mean": np.mean([*rows.values()], axis=0), gained: rows[gained], lost: rows[lost]}
     for name, each in shown.items():
@@ -226,9 +232,9 @@ def popularity_table(sets: Mapping[str, Found]) -> Iterator[str]:
 
 def brevity_table(texts: Mapping[str, Mapping[str, Sequence[float]]]) -> Iterator[str]:
     """Yield a table of each encoder."""
-    yield "| | first hits that are short | R@1, short | R@1, long | skewness |"
+    yield "| | short first hits, % | R@1, short | R@1, long | skewness |"
     yield "| --- | ---: | ---: | ---: | ---: |"
-    for encoder, name in (("demo", "the demo's encoder"), ("model", "all-MiniLM-L6-v2")):
+    for encoder, name in (("demo", "the demo"), ("model", "all-MiniLM-L6-v2")):
         for way in WAYS:
             *shares, skew = texts[encoder][way]
             yield f"| {name}, {way} | {' | '.join(f'{each:.1f}' for each in shares)} | {skew:.2f} |"

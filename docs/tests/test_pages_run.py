@@ -26,7 +26,7 @@ PAGES = [ROOT / "README.md", *OF_SITE, *sorted((ROOT / "clients").glob("*/README
 QUICK = {"README", "quickstart", "cli", "http", "python", "clients/python"}
 """What people read first. The others take three minutes together, some in environments of their own."""
 BUILD = "hubless build --catalog catalog --collection photos --targets images.npy --query-bank captions.npy"
-USUAL = ("hubless[serve]", "hubless-lab")
+USUAL = ("hubless[serve]", "hubless-lab", "hubless-matching")
 INSTALLS = re.compile(r"\b(pip|npm) install ")
 FIRST = re.compile(r"(?m)^(?:\w+=\S+ )*(hubless |pip install (?:[^\n]* )?'?\.(?!/))")
 """The first command that is hubless or installs it."""
@@ -222,13 +222,13 @@ GIVEN = {
     "encoders": [endpoint('model = "words"', 'api_key_env = "EMBEDDING_KEY"')],
     "http": [demo],
     "lab": [vectors("images", "captions", "past-queries", "logged"), built, scores],
+    "matching": [vectors("images", "captions")],
     "methods": [vectors("images", "captions"), tenants, own_offsets],
     "object-storage": [vectors("images", "captions", "queries"), bucket],
     "operations": [vectors("images", "captions", "bank"), built_raw, sample],
     "pictures": [photos, endpoint('model = "colours"', "dim = 3", 'pictures = "jina"')],
     "python": [python_names],
     "query-log": [demo],
-    "report": [vectors("images", "captions"), tables],
     "scan": [vectors("images", "captions", "logged"), tables, built],
     "symptoms": [vectors("images", "captions"), built],
     "security": [vectors("images", "captions"), built],
@@ -241,14 +241,14 @@ GIVEN = {
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheels")
-    for project in (ROOT, ROOT / "lab"):
+    for project in (ROOT, ROOT / "lab", ROOT / "matching"):
         build(project, folder)
     return folder
 
 
 @pytest.fixture(scope="session")
 def plain(wheels, tmp_path_factory):
-    """The environment of a reader who has installed the service and the lab, and nothing else."""
+    """The environment of a reader who has installed the service, the lab and matching, and nothing else."""
     made = Environment.create(tmp_path_factory.mktemp("plain") / "environment", wheels, locked())
     made.install(*USUAL)
     return made
