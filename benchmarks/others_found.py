@@ -234,7 +234,7 @@ def brevity_table(texts: Mapping[str, Mapping[str, Sequence[float]]]) -> Iterato
     """Yield a table of each encoder."""
     yield "| | short first hits, % | R@1, short | R@1, long | skewness |"
     yield "| --- | ---: | ---: | ---: | ---: |"
-    for encoder, name in (("demo", "the demo"), ("model", "all-MiniLM-L6-v2")):
+    for encoder, name in (("demo", "demo"), ("model", "MiniLM")):
         for way in WAYS:
             *shares, skew = texts[encoder][way]
             yield f"| {name}, {way} | {' | '.join(f'{each:.1f}' for each in shares)} | {skew:.2f} |"

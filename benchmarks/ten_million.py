@@ -1,7 +1,7 @@
 """Ten million targets on two cores: `python -m benchmarks.ten_million [--targets 10000000] [--real FOLDER]`.
 
 Vectors of a real set, reduced, mixed in pairs and jittered; a query bank of 2,000. `own memory` is what the process
-holds at most; `mapped` files come on top, which the system may take back. `wrk` asks on the same machine.
+holds at most, without mapped files. `wrk` asks on the same machine.
 """
 
 import argparse
@@ -249,7 +249,6 @@ def costs(name):
     return {
         f"{name}, processor min": lambda each: f"{each[name]['processor_seconds'] / 60:.1f}",
         f"{name}, own memory, GB": lambda each: gigabytes(each[name]["own_bytes"]),
-        f"{name}, mapped, GB": lambda each: gigabytes(each[name]["mapped_bytes"]),
     }
 
 
@@ -261,13 +260,11 @@ ROWS = {
     "single, processor ms": lambda each: f"{each['asked']['all_ms']:.2f}",
     "batch/s, one thread": lambda each: f"{each['asked']['batch_per_s']:,.0f}",
     "filter of 1 %: processor ms": lambda each: f"{each['asked']['filtered_ms']:.2f}",
-    "open, library, s": lambda each: f"{each['asked']['open_s']:.2f}",
     "start of the service, s": lambda each: f"{each['served']['start_s']:.1f}",
     "HTTP, 1 connection: p50 ms": lambda each: f"{each['served']['connections']['1']['p50_ms']:.2f}",
     **{f"HTTP, {count} conn.: answers/s": partial(answers, count=str(count)) for count in CONNECTIONS},
     "service, all memory, GB": lambda each: gigabytes(each["served"]["memory_bytes"]),
     "merge of 10,000, s": lambda each: f"{each['merge']['seconds']:.1f}",
-    "merge, own memory, GB": lambda each: gigabytes(each["merge"]["own_bytes"]),
     **costs("compact"),
 }
 
