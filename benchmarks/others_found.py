@@ -1,4 +1,4 @@
-"""What others found about retrievers, before and after the correction: `python -m benchmarks.others_found FOLDER …`.
+"""Findings of others about retrievers, before and after the correction: `python -m benchmarks.others_found FOLDER …`.
 
 - **Findability** (Valentini et al., arXiv 2606.02814): what a retriever prefers whoever asks. Of each target the raw
   k-occurrence among the bank queries is taken, k = 10, and the searched targets are parted in thirds by it. The figure

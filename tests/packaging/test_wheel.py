@@ -111,6 +111,7 @@ def test_package_says_its_version(name):
 LACKING = {
     "hubless_lab": ("hubless.evaluate", "is of hubless-lab", "lab"),
     "hubless_databases": ("hubless.correct", "is of hubless-databases", "databases"),
+    "hubless_matching": ("hubless.match", "is of hubless-matching", "matching"),
     "hubless_objects": ("hubless.RemoteCatalog", "is of hubless-objects", "objects"),
     "scipy": ("hubless.evaluate", "needs scipy", "lab"),
     "pydantic": ("hubless.Index", "needs pydantic", "collections"),
