@@ -1,11 +1,13 @@
 """Addresses of databases: scheme://user@host:port/database/table?vector=column."""
 
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from hubless.errors import InputError, how_to_install, without_secrets
+from hubless.errors import HublessError, InputError, how_to_install, one_line, without_secrets
 from hubless.jobs.databases import is_database
 from hubless_databases.base import Database
 
@@ -17,8 +19,10 @@ FORMS = {
     "chroma": "chroma://HOST:8000/COLLECTION",
     "lancedb": "lancedb:///FOLDER/TABLE",
     "milvus": "milvus://HOST:19530/COLLECTION",
+    "redis": "redis://HOST:6379/INDEX",
 }
 """How the addresses of each scheme look. A folder in place of the host is local."""
+_LOCAL = ("qdrant", "chroma", "lancedb", "milvus")
 
 
 @dataclass(frozen=True)
@@ -52,22 +56,34 @@ def open_database(address: str) -> Database:
     try:
         kind = entry.load()
         _check_place(parsed)  # before the client, which would make the folder
-        database: Database = kind(parsed)
+        return _found(kind, parsed)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("hubless"):
             raise
         expected = f"the package {error.name} for {scheme}:// ({how_to_install(scheme, PACKAGE)})"
         raise InputError("address", expected, "none") from error
-    try:
-        database.find()
-    except BaseException:
-        database.close()
-        raise
+
+
+def _found(kind: Any, address: DatabaseAddress) -> Database:
+    with ExitStack() as opened:
+        try:
+            database: Database = kind(address)
+            opened.callback(database.close)
+            database.find()
+        except (HublessError, ModuleNotFoundError):
+            raise
+        except Exception as error:
+            raise InputError("address", f"a {kind.title} that lets you in", one_line(error)) from error
+        opened.pop_all()
     return database
 
 
 def _check_place(address: DatabaseAddress) -> None:
-    if address.scheme != "pgvector" and address.place is not None and not address.place.exists():
+    if address.place is None or address.scheme == "pgvector":
+        return
+    if address.scheme not in _LOCAL:
+        raise InputError("address", FORMS[address.scheme], "a folder")
+    if not address.place.exists():
         near = f"{address.scheme}://./FOLDER/NAME is in this folder"
         raise InputError("address", f"a database that is there ({near})", str(address.place))
 

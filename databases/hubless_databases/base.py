@@ -79,6 +79,8 @@ class Database(Protocol):
     """
 
     title: str
+    scores: tuple[str, str] = "", ""
+    """Expressions in Python of the scores of `hits`, by inner product and by distance."""
 
     def find(self) -> None:
         """Find the table and its columns. Raises `InputError` naming what is not there, and what is."""
@@ -128,6 +130,9 @@ class Database(Protocol):
 
     def answer_lines(self, into: str, asking: Asking, cut: Mapping[str, Any]) -> str:
         """Return lines that say whether to answer, by the hits that the query lines find and the numbers of a cut."""
+        asked = "accept(scores, accuracy=0.9)" if cut["pairs"] else "confidence(scores)"
+        scores = self.scores[asking.by_distance]
+        return f"scores = {scores}\ncut = hubless.Cut.from_json({dict(cut)})\ncut.{asked}"
 
     def close(self) -> None:
         """End the connection."""

@@ -37,6 +37,8 @@ class DatabaseWithCopies(Database):
         self.name = name
         self._copy: str | None = None
         self._metric = "cosine"
+        self._vector = ""
+        self._fields: dict[str, Any] = {}
 
     @abstractmethod
     def _collections(self) -> list[str]:
@@ -54,9 +56,12 @@ class DatabaseWithCopies(Database):
     def _drop_pointer(self, pointer: str) -> None:
         """Remove a pointer."""
 
-    @abstractmethod
     def _scan(self, *, payload: bool) -> Iterator[Page]:
         """Yield the rows of the owner that have a vector."""
+        for ids in in_pages(list(self._ids(self.name))):
+            page = self._read(self.name, ids, payload=payload)
+            if page.ids:
+                yield page
 
     @abstractmethod
     def _read(self, name: str, ids: Sequence[RowId], *, payload: bool) -> Page:
@@ -98,6 +103,10 @@ class DatabaseWithCopies(Database):
         """Return the payload of a row as the owner knows it."""
         return payload
 
+    def _vector_of(self, name: str) -> str:
+        """Return the field of the vectors of the owner's collection, or of a copy."""
+        return self._vector if name == self.name else str(self._of(name))
+
     def _check_there(self) -> None:
         """Raise `InputError` unless the collection is one of the owner's, or an alias of one."""
         names = {name: name for name in self._collections()} | self._pointers()
@@ -107,6 +116,8 @@ class DatabaseWithCopies(Database):
         return re.search(rf"{self.separator}\d{{{_DIGITS}}}({self.separator}{FIT})?$", name) is not None
 
     def prepare(self, into: str, metric: str | None, *, reads: bool = True) -> None:
+        if into in self._fields:
+            raise InputError("into", "a name that no field has yet", repr(into))
         pointer = self._pointer(into)
         longest = self._join(pointer, "0" * _DIGITS, FIT)
         if len(longest) > self.most:
@@ -231,14 +242,12 @@ class DatabaseWithCopies(Database):
             name
             for name in sorted(names)
             if (of := self._of(name)) and into in (None, of) and not any(self._of(name, each) for each in longer)
-            # short numbers are those of version 0.2.0; without a fit they are the owner's
-            if self._is_a_copy(name) or name.endswith(FIT) or self._fit_of(name) in names
         ]
 
     def _of(self, copy: str, name: str | None = None) -> str | None:
         """Return which correction a copy or the collection of a fit has; None if it is neither."""
         end = re.escape(self.separator)
-        pattern = rf"{re.escape(name or self.name)}{end}([a-z_]\w*?){end}\d+({end}{FIT})?"
+        pattern = rf"{re.escape(name or self.name)}{end}([a-z_]\w*?){end}\d{{{_DIGITS}}}({end}{FIT})?"
         found = re.fullmatch(pattern, copy, re.ASCII | re.IGNORECASE)
         return found and found[1]
 

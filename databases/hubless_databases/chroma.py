@@ -2,19 +2,19 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import chromadb
 import numpy as np
 from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT, Settings
 
-from hubless.errors import InputError, one_line
+from hubless.errors import InputError
 from hubless_databases.address_checks import check_options, check_server
 from hubless_databases.addresses import DatabaseAddress
 from hubless_databases.base import Asking, Page, RowId
 from hubless_databases.beside import DatabaseWithCopies
-from hubless_databases.rows_in_pages import answer_in_python, as_matrix, from_pieces, in_pages, pieces
+from hubless_databases.rows_in_pages import as_matrix, from_pieces, pieces
 
 _PIECE = 1 << 18
 _GRAPH = {"ef_construction": 200, "ef_search": 200}
@@ -29,6 +29,7 @@ class ChromaCollection(DatabaseWithCopies):
     """A collection of Chroma, on a server or in a folder. CHROMA_TOKEN has the key. Ids are texts."""
 
     title = "Chroma"
+    scores = "[1 - one for one in hits['distances'][0]]", "[-one / 2 for one in hits['distances'][0]]"
     pointer = "collection"
     most = 512
 
@@ -36,10 +37,7 @@ class ChromaCollection(DatabaseWithCopies):
         check_options(address, "tls")
         check_server(address, 2, "CHROMA_TOKEN")  # tenant/database
         super().__init__(address.table)
-        try:
-            self._client: Any = _client(address)
-        except Exception as error:
-            raise InputError("address", "a Chroma that lets you in", one_line(error)) from error
+        self._client: Any = _client(address)
 
     def find(self) -> None:
         self._check_there()
@@ -77,12 +75,6 @@ class ChromaCollection(DatabaseWithCopies):
 
     def close(self) -> None:
         self._client.close()
-
-    def _scan(self, *, payload: bool) -> Iterator[Page]:
-        for ids in in_pages(list(self._ids(self.name))):
-            page = self._read(self.name, ids, payload=payload)
-            if page.ids:
-                yield page
 
     def _read(self, name: str, ids: Sequence[RowId], *, payload: bool) -> Page:
         include = ["embeddings", "metadatas", "documents"] if payload else ["embeddings"]
@@ -135,14 +127,6 @@ class ChromaCollection(DatabaseWithCopies):
         return (
             f"corrected = client.get_collection({self._pointer(into)!r}).metadata[{_CURRENT!r}]\n"
             f"client.get_collection(corrected).query([{asking.vector}], n_results=10, where=where)"
-        )
-
-    def answer_lines(self, into: str, asking: Asking, cut: Mapping[str, Any]) -> str:
-        return answer_in_python(
-            "[-distance / 2 for distance in hits['distances'][0]]"
-            if asking.by_distance
-            else "[1 - distance for distance in hits['distances'][0]]",
-            cut,
         )
 
 

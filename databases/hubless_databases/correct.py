@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterator, Mapping
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,7 +21,7 @@ from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import OF_TARGETS, Metric, comparison
 from hubless.vectors.files import Vectors, as_items
-from hubless.vectors.sources import VectorSource, under_metric
+from hubless.vectors.sources import under_metric
 from hubless_databases.addresses import open_database
 from hubless_databases.base import PAGE, Asking, Database, RowId, packed, unpacked
 from hubless_databases.spool import ID, database_errors, spool
@@ -116,12 +117,10 @@ def undo(address: str, *, into: str | None = None) -> list[str]:
 
 def publish_changed(collection: Collection, address: str) -> Corrected | None:
     """Publish a collection to a database, unless its version is there already."""
-    with closing(open_database(address)) as database, database_errors(database), TemporaryDirectory() as folder:
+    with closing(open_database(address)) as database, database_errors(database):
         fit = database.fit(INTO)
-        if fit is not None and unpacked(fit)[1].get("of") == _of(collection):
-            return None
-        database.prepare(INTO, collection.manifest.metric, reads=False)
-        return _publish(database, collection, INTO, Path(folder), False, only=True)
+    is_there = fit is not None and unpacked(fit)[1].get("of") == _of(collection)
+    return None if is_there else publish(collection, address, progress=False)
 
 
 def _publish(
@@ -200,18 +199,12 @@ def _augmented(file: Path, fit: bytes, known: Container[str] | None) -> Iterator
     if vectors.shape[1] != made.width(dim):
         received = vectors.shape[1] - made.lifted
         raise InputError("new rows", f"{dim} dimensions, as the correction has", received)
-    for ids, block in _blocks(file, vectors):
+    every = iter(pq.read_table(file, columns=[ID])[ID].to_pylist())
+    for block in vectors.blocks(PAGE):
+        ids = list(islice(every, len(block)))
         rows = [row for row, each in enumerate(ids) if known is None or str(each) in known]
         some = block[rows]
         yield [ids[row] for row in rows], asking.written(made.plain(some), correction.offsets(some))
-
-
-def _blocks(file: Path, vectors: VectorSource) -> Iterator[tuple[list[RowId], F32]]:
-    ids = pq.read_table(file, columns=[ID])[ID].to_pylist()
-    start = 0
-    for block in vectors.blocks(PAGE):
-        yield ids[start : start + len(block)], block
-        start += len(block)
 
 
 def _fit_of(index: Collection, asking: Asking) -> bytes:

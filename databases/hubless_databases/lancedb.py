@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import lancedb
@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.errors import InputError, one_line
+from hubless.errors import InputError
 from hubless.vectors.arrays import F32
 from hubless_databases.address_checks import check_options, check_there, chosen
 from hubless_databases.addresses import DatabaseAddress
 from hubless_databases.base import PAGE, Asking, Database, Page, RowId
-from hubless_databases.rows_in_pages import answer_in_python, belong, metric_of
+from hubless_databases.rows_in_pages import belong, metric_of
 
 _FITS = "hubless_fits"
 _DISTANCES = {"cosine": "dot", "dot": "dot", "euclidean": "l2"}
@@ -28,6 +28,7 @@ class LanceTable(Database):
     """A table of LanceDB in a folder. The column `id` has the ids, or that of `?id=`."""
 
     title = "LanceDB"
+    scores = "[1 - hit['_distance'] for hit in hits]", "[-hit['_distance'] / 2 for hit in hits]"
 
     def __init__(self, address: DatabaseAddress) -> None:
         check_options(address, "vector", "id")
@@ -44,11 +45,8 @@ class LanceTable(Database):
 
     def find(self) -> None:
         """Open the table, and find its columns of vectors and ids. Raises `InputError` naming what is not there."""
-        try:
-            self._database = lancedb.connect(str(self._place))
-            names = self._names()
-        except Exception as error:
-            raise InputError("address", "a folder of LanceDB", one_line(error)) from error
+        self._database = lancedb.connect(str(self._place))
+        names = self._names()
         check_there("table", self.name, [name for name in names if name != _FITS])
         self._table = self._database.open_table(self.name)
         schema = self._table.schema
@@ -229,14 +227,6 @@ class LanceTable(Database):
         return (
             f"found = table.search({asking.vector}, vector_column_name={into!r}).distance_type({distance!r})\n"
             "found.where(where).limit(10).to_list()"
-        )
-
-    def answer_lines(self, into: str, asking: Asking, cut: Mapping[str, Any]) -> str:
-        return answer_in_python(
-            "[-hit['_distance'] / 2 for hit in hits]"
-            if asking.by_distance
-            else "[1 - hit['_distance'] for hit in hits]",
-            cut,
         )
 
 

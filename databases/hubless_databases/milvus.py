@@ -1,17 +1,16 @@
 """Milvus: a collection beside, with the other fields. An alias names the current one."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pymilvus import DataType, MilvusClient
 
-from hubless.errors import InputError, one_line
 from hubless_databases.address_checks import check_options, check_server, chosen
 from hubless_databases.addresses import DatabaseAddress
 from hubless_databases.base import PAGE, Asking, Page, RowId
 from hubless_databases.beside import DatabaseWithCopies
-from hubless_databases.rows_in_pages import answer_in_python, as_matrix, from_pieces, pieces
+from hubless_databases.rows_in_pages import as_matrix, from_pieces, pieces
 
 _PIECE = 60_000
 _MOST_TEXT = 65_535
@@ -27,6 +26,7 @@ class MilvusCollection(DatabaseWithCopies):
     """A collection of Milvus or an alias of it, on a server or in a file of Milvus Lite. MILVUS_TOKEN has the key."""
 
     title = "Milvus"
+    scores = "[hit['distance'] for hit in hits[0]]", "[-hit['distance'] / 2 for hit in hits[0]]"
     separator = "_"
 
     def __init__(self, address: DatabaseAddress) -> None:
@@ -35,10 +35,7 @@ class MilvusCollection(DatabaseWithCopies):
         super().__init__(address.table)
         self._options = address.options
         uri, database = (address.url, address.path) if address.place is None else (str(address.place), "")
-        try:
-            self._client = MilvusClient(uri, token=os.environ.get("MILVUS_TOKEN", ""), db_name=database)
-        except Exception as error:
-            raise InputError("address", "a Milvus that lets you in", one_line(error)) from error
+        self._client = MilvusClient(uri, token=os.environ.get("MILVUS_TOKEN", ""), db_name=database)
 
     def find(self) -> None:
         self._check_there()
@@ -47,13 +44,9 @@ class MilvusCollection(DatabaseWithCopies):
         vectors = [each["name"] for each in fields if each["type"] == DataType.FLOAT_VECTOR]
         self._vector = chosen(self._options.get("vector"), vectors, "a field of float vectors")
         self._key = next(each for each in fields if each.get("is_primary"))
+        self._fields = {each["name"]: each for each in fields}
         self._others = {each["name"] for each in fields if each["type"] in _VECTORS}
         self._client.load_collection(self.name)
-
-    def prepare(self, into: str, metric: str | None, *, reads: bool = True) -> None:
-        if into in [each["name"] for each in self._described["fields"]]:
-            raise InputError("into", "a name that no field has yet", repr(into))
-        super().prepare(into, metric, reads=reads)
 
     def _collections(self) -> list[str]:
         return list(self._client.list_collections())
@@ -76,40 +69,21 @@ class MilvusCollection(DatabaseWithCopies):
     def count(self) -> int:
         return int(self._client.query(self.name, output_fields=["count(*)"], **_NOW)[0]["count(*)"])
 
-    def _scan(self, *, payload: bool) -> Iterator[Page]:
-        for rows in self._iterated(self.name, ["*", self._vector] if payload else [self._vector]):
-            page = self._page(rows, self._vector, payload=payload)
-            if page.ids:
-                yield page
-
     def _read(self, name: str, ids: Sequence[RowId], *, payload: bool) -> Page:
         vector = self._vector_of(name)
         fields = [self._key_name, vector, *(["*"] if payload else [])]
-        rows = self._client.query(name, ids=list(ids), output_fields=fields, **_NOW)
-        return self._page([dict(row) for row in rows], vector, payload=payload)
-
-    def _vector_of(self, name: str) -> str:
-        return self._vector if name == self.name else str(self._of(name))
-
-    def _page(self, rows: list[dict[str, Any]], vector: str, *, payload: bool) -> Page:
-        some = [row for row in rows if row.get(vector) is not None]
+        found = self._client.query(name, ids=list(ids), output_fields=fields, **_NOW)
+        rows = [dict(row) for row in found if row.get(vector) is not None]
         left_out = {*self._others, self._key_name, vector}
-        others = [{name: one for name, one in row.items() if name not in left_out} for row in some] if payload else []
-        vectors = as_matrix([row[vector] for row in some], vector)
-        return Page([row[self._key_name] for row in some], vectors, others)
+        others = [{name: one for name, one in row.items() if name not in left_out} for row in rows if payload]
+        return Page([row[self._key_name] for row in rows], as_matrix([row[vector] for row in rows], vector), others)
 
     def _ids(self, name: str) -> Iterator[RowId]:
         vector = self._vector_of(name)
-        for rows in self._iterated(name, [vector] if name == self.name and self._is_nullable() else []):
-            yield from (row[self._key_name] for row in rows if row.get(vector, ()) is not None)
-
-    def _is_nullable(self) -> bool:
-        return any(each["name"] == self._vector and each.get("nullable") for each in self._described["fields"])
-
-    def _iterated(self, name: str, fields: list[str]) -> Iterator[list[dict[str, Any]]]:
-        rows = self._client.query_iterator(name, batch_size=PAGE, output_fields=[self._key_name, *fields], **_NOW)
+        fields = [self._key_name, *([vector] if self._fields.get(vector, {}).get("nullable") else [])]
+        rows = self._client.query_iterator(name, batch_size=PAGE, output_fields=fields, **_NOW)
         while page := rows.next():
-            yield page
+            yield from (row[self._key_name] for row in page if row.get(vector, ()) is not None)
         rows.close()
 
     def _id(self, given: RowId) -> RowId:
@@ -163,14 +137,6 @@ class MilvusCollection(DatabaseWithCopies):
         return (
             f"client.search({self._pointer(into)!r}, [{asking.vector}], anns_field={into!r}, filter=where, limit=10,\n"
             f"    search_params={how}, output_fields=['*'])"
-        )
-
-    def answer_lines(self, into: str, asking: Asking, cut: Mapping[str, Any]) -> str:
-        return answer_in_python(
-            "[-hit['distance'] / 2 for hit in hits[0]]"
-            if asking.by_distance
-            else "[hit['distance'] for hit in hits[0]]",
-            cut,
         )
 
     def close(self) -> None:

@@ -2,17 +2,16 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from qdrant_client import QdrantClient, models
 
-from hubless.errors import InputError, one_line
 from hubless_databases.address_checks import check_options, check_server, chosen
 from hubless_databases.addresses import DatabaseAddress
 from hubless_databases.base import PAGE, Asking, Page, RowId
 from hubless_databases.beside import DatabaseWithCopies
-from hubless_databases.rows_in_pages import answer_in_python, as_matrix, from_pieces, pieces
+from hubless_databases.rows_in_pages import as_matrix, from_pieces, pieces
 
 _PIECE = 1 << 20
 _WRITTEN = 256
@@ -27,26 +26,19 @@ class QdrantCollection(DatabaseWithCopies):
     """A collection of Qdrant or an alias of it, on a server or in a folder. QDRANT_API_KEY has the key."""
 
     title = "Qdrant"
+    scores = "[hit.score for hit in hits.points]", "[-hit.score**2 / 2 for hit in hits.points]"
 
     def __init__(self, address: DatabaseAddress) -> None:
         check_options(address, "vector", "tls")
         check_server(address, 0, "QDRANT_API_KEY")
         super().__init__(address.table)
         self._address = address
-        self._vector = ""
-        if address.place is not None:
-            self._client = _local(str(address.place))
-        else:
-            key = os.environ.get("QDRANT_API_KEY")
-            self._client = QdrantClient(url=address.url, api_key=key, timeout=60, check_compatibility=False)
+        key = os.environ.get("QDRANT_API_KEY")
+        where: dict[str, Any] = {"url": address.url} if address.place is None else {"path": str(address.place)}
+        self._client = QdrantClient(**where, api_key=key, timeout=60, check_compatibility=False)
 
     def find(self) -> None:
-        try:
-            self._check_there()
-        except InputError:
-            raise
-        except Exception as error:
-            raise InputError("address", f"a Qdrant at {self._address.url}", one_line(error)) from error
+        self._check_there()
         params = self._info().config.params.vectors
         vectors = params if isinstance(params, dict) else {"": params} if params is not None else {}
         dense = {name: one for name, one in vectors.items() if one.multivector_config is None}
@@ -76,26 +68,22 @@ class QdrantCollection(DatabaseWithCopies):
     def count(self) -> int:
         return int(self._client.count(self.name).count)
 
-    def _scan(self, *, payload: bool) -> Iterator[Page]:
-        for points in self._scrolled(self.name, self._with_vector(), payload=payload, vectors=self._named()):
-            yield self._page(points)
-
     def _read(self, name: str, ids: Sequence[RowId], *, payload: bool) -> Page:
-        vectors: Any = self._named() if name == self.name else True
+        vectors: Any = [self._vector] if self._vector and name == self.name else True
         found = self._client.retrieve(name, ids, with_payload=payload, with_vectors=vectors)
-        return self._page([point for point in found if self._vector_of(point) is not None])
+        rows = [(point, vector) for point in found if (vector := self._vector_in(point)) is not None]
+        kept = [point.payload or {} for point, _ in rows]
+        return Page([_id_of(point) for point, _ in rows], as_matrix([vector for _, vector in rows], "vector"), kept)
 
     def _ids(self, name: str) -> Iterator[RowId]:
         where = self._with_vector() if name == self.name else None
-        for points in self._scrolled(name, where, payload=False, vectors=False):
+        for points in self._scrolled(name, where):
             yield from map(_id_of, points)
 
-    def _scrolled(self, name: str, where: models.Filter | None, *, payload: bool, vectors: Any) -> Iterator[list[Any]]:
+    def _scrolled(self, name: str, where: models.Filter | None, *, payload: bool = False) -> Iterator[list[Any]]:
         start: Any = None
         while True:
-            points, start = self._client.scroll(
-                name, where, limit=PAGE, offset=start, with_payload=payload, with_vectors=vectors
-            )
+            points, start = self._client.scroll(name, where, limit=PAGE, offset=start, with_payload=payload)
             if points:
                 yield points
             if start is None:
@@ -104,17 +92,8 @@ class QdrantCollection(DatabaseWithCopies):
     def _with_vector(self) -> models.Filter:
         return models.Filter(must=[models.HasVectorCondition(has_vector=self._vector)])
 
-    def _named(self) -> Any:
-        return [self._vector] if self._vector else True
-
-    def _vector_of(self, point: models.Record) -> Any:
+    def _vector_in(self, point: models.Record) -> Any:
         return point.vector.get(self._vector) if isinstance(point.vector, dict) else point.vector
-
-    def _page(self, points: list[models.Record]) -> Page:
-        vectors = [self._vector_of(point) for point in points]
-        return Page(
-            [_id_of(point) for point in points], as_matrix(vectors, "vector"), [one.payload or {} for one in points]
-        )
 
     def _create(self, name: str, into: str, width: int) -> None:
         info = self._info()
@@ -151,7 +130,7 @@ class QdrantCollection(DatabaseWithCopies):
             self._client.upsert(name, [point], wait=True)
 
     def _kept(self, name: str) -> bytes | None:
-        points = [point for some in self._scrolled(name, None, payload=True, vectors=False) for point in some]
+        points = [point for some in self._scrolled(name, None, payload=True) for point in some]
         return from_pieces([point.payload["text"] for point in sorted(points, key=_id_of)])
 
     def _drop(self, name: str) -> None:
@@ -160,24 +139,9 @@ class QdrantCollection(DatabaseWithCopies):
     def query_lines(self, into: str, asking: Asking) -> str:
         return f"client.query_points({self._pointer(into)!r}, {asking.vector}, query_filter=where, limit=10)"
 
-    def answer_lines(self, into: str, asking: Asking, cut: Mapping[str, Any]) -> str:
-        return answer_in_python(
-            "[-hit.score**2 / 2 for hit in hits.points]"
-            if asking.by_distance
-            else "[hit.score for hit in hits.points]",
-            cut,
-        )
-
     def close(self) -> None:
         self._client.close()
 
 
 def _id_of(point: Any) -> Any:
     return point.id if isinstance(point.id, int) else str(point.id)
-
-
-def _local(folder: str) -> QdrantClient:
-    try:
-        return QdrantClient(path=folder)
-    except RuntimeError as error:  # another process has the folder
-        raise InputError("address", "a folder of Qdrant that no other process has open", one_line(error)) from error

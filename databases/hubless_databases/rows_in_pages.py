@@ -1,7 +1,7 @@
 """Rows of databases in pages, and content in pieces: for all that several databases do alike."""
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,9 +56,3 @@ def pieces(content: bytes, size: int) -> list[str]:
 def from_pieces(texts: Sequence[str]) -> bytes | None:
     """Return the content of `pieces`, and None of none."""
     return b64decode("".join(texts)) if texts else None
-
-
-def answer_in_python(scores: str, cut: Mapping[str, Any]) -> str:
-    """Return lines of Python that say whether to answer; `scores` is the expression of the scores of `hits`."""
-    asked = "accept(scores, accuracy=0.9)" if cut["pairs"] else "confidence(scores)"
-    return f"scores = {scores}\ncut = hubless.Cut.from_json({dict(cut)})\ncut.{asked}"

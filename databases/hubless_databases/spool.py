@@ -125,15 +125,16 @@ def _text(value: Any) -> str:
 
 def _unified(schemas: list[pa.Schema]) -> pa.Schema:
     """Return the columns of all pages. Types that do not go together become text."""
-    found: dict[str, pa.DataType] = {}
+    found: dict[str, set[pa.DataType]] = {}
     for field in (field for schema in schemas for field in schema):
-        known = found.get(field.name, pa.null())
-        both = {known, field.type}
-        if pa.types.is_null(known) or both == {pa.int64(), pa.float64()}:
-            found[field.name] = pa.float64() if len(both) == 2 and pa.float64() in both else field.type
-        elif known != field.type and not pa.types.is_null(field.type):
-            found[field.name] = pa.string()
-    return pa.schema(list(found.items()))
+        found.setdefault(field.name, set()).add(field.type)
+    return pa.schema([(name, _common(types - {pa.null()})) for name, types in found.items()])
+
+
+def _common(types: set[pa.DataType]) -> pa.DataType:
+    if types == {pa.int64(), pa.float64()}:
+        return pa.float64()
+    return pa.string() if len(types) > 1 else next(iter(types), pa.null())
 
 
 def _column(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:

@@ -10,9 +10,7 @@ from hubless.errors import InputError, ZeroVector
 from hubless_databases import correct as correcting
 from hubless_databases.addresses import open_database
 
-
-def corrected(store, address=None, **options):
-    return hubless.correct(address or store.address, stores.BANK_QUERIES, bank_of_targets=True, **options)
+BESIDE = pytest.mark.parametrize("store", stores.BESIDE, indirect=True)
 
 
 @pytest.fixture
@@ -21,12 +19,12 @@ def no_work(monkeypatch):
     monkeypatch.setattr(correcting, "build", None)
 
 
-@pytest.mark.parametrize("store", ["chroma", "lancedb", "milvus", "pgvector"], indirect=True)
+@pytest.mark.parametrize("store", [name for name in stores.STORES if name != "qdrant"], indirect=True)
 def test_zero_vectors_are_named_by_id_before_the_work(store, no_work):
     for row in (7, 70):
         store.change(row, np.zeros(stores.DIM, np.float32))
     with pytest.raises(ZeroVector, match=r"zeros .*id 7, (id )?70|7 and 70|7, 70"):
-        corrected(store)
+        stores.correct(store)
 
 
 @pytest.mark.parametrize("store", ["qdrant"], indirect=True)
@@ -43,18 +41,18 @@ def test_zero_vectors_are_named_by_id_before_the_work(store, no_work):
 def test_corrections_that_cannot_be_written_are_refused_before_the_work(store, no_work, options, said):
     before = store.listed()
     with pytest.raises(InputError, match=said):
-        corrected(store, **options)
+        stores.correct(store, **options)
     assert store.listed() == before
 
 
-@pytest.mark.parametrize("store", ["qdrant", "milvus", "chroma"], indirect=True)
+@BESIDE
 def test_names_of_the_owner_are_left_to_him(store, no_work):
     join = store.separator.join
     store.make(join(["photos", "hubless"]))
     store.make(join(["photos", "other", "1"]))
     before = store.listed()
     with pytest.raises(InputError, match=r"into: expected another name, as photos.hubless is yours"):
-        corrected(store)
+        stores.correct(store)
     assert hubless.undo(store.address) == []
     assert store.listed() == before
 
@@ -64,30 +62,30 @@ def test_name_that_gets_too_long_is_refused(store, no_work):
     name = "x" * 220
     store.make(name)
     with pytest.raises(InputError, match="into: expected a name of up to 13 letters"):
-        corrected(store, store.address.replace("photos", name), into="twenty_letters_or_so")
+        stores.correct(store, store.address.replace("photos", name), into="twenty_letters_or_so")
 
 
-@pytest.mark.parametrize("store", ["qdrant", "milvus", "chroma"], indirect=True)
+@BESIDE
 def test_correction_is_no_collection_to_correct(store, no_work, monkeypatch):
     monkeypatch.undo()
-    corrected(store)
+    stores.correct(store)
     pointer = store.address.replace("photos", store.separator.join(["photos", "hubless"]))
     with pytest.raises(InputError, match="collection: expected one of photos, got"):
-        corrected(store, pointer)
+        stores.correct(store, pointer)
 
 
-@pytest.mark.parametrize("store", ["qdrant", "milvus"], indirect=True)
+@pytest.mark.parametrize("store", ["qdrant", "milvus", "redis"], indirect=True)
 def test_alias_of_a_collection_is_corrected_like_one(store, best, fitted):
     store.alias("pictures")
-    done = corrected(store, store.address.replace("photos", "pictures"))
+    done = stores.correct(store, store.address.replace("photos", "pictures"))
     assert "pictures" in done.query
-    assert [store.ask(done.query, query) for query in stores.QUERIES] == best(fitted)
+    assert stores.asked(store, done.query) == best(fitted)
     assert hubless.undo(store.address) == []
     assert hubless.undo(store.address.replace("photos", "pictures")) != []
 
 
 @pytest.mark.parametrize(
-    "store", ["qdrant", "chroma", "lancedb", pytest.param("milvus", marks=pytest.mark.slow)], indirect=True
+    "store", ["qdrant", "chroma", "lancedb", "redis", pytest.param("milvus", marks=pytest.mark.slow)], indirect=True
 )
 def test_one_of_two_corrections_at_once_is_refused_and_nothing_is_mixed(store, fitted, best, monkeypatch):
     """The second begins when the first is about to write, as if in another process."""
@@ -125,11 +123,11 @@ def test_one_of_two_corrections_at_once_is_refused_and_nothing_is_mixed(store, f
         last = fitted
         with pytest.raises(InputError, match="into: expected no other run meanwhile"):
             hubless.publish(other, store.address)
-    assert [store.ask(done.query, query) for query in stores.QUERIES] == best(last)
+    assert stores.asked(store, done.query) == best(last)
     monkeypatch.undo()
     assert hubless.correct(store.address, sync=True).written == 0
     again = hubless.publish(other, store.address)
-    assert [store.ask(again.query, query) for query in stores.QUERIES] == best(other)
+    assert stores.asked(store, again.query) == best(other)
 
 
 def shared(opened, database, address):

@@ -32,7 +32,7 @@ def test_job_reads_a_database_and_writes_what_changed_to_it(job, store, best):
     assert first.corrected[0].written == index.count == stores.FIRST
     assert index.point(3).payload["stock"] == 3
     lines = first.corrected[0].query
-    assert [store.ask(lines, query) for query in stores.QUERIES] == best(index)
+    assert stores.asked(store, lines) == best(index)
     again = hubless.reindex(job)
     assert (again.published, again.corrected) == (False, [])
     store.fill(stores.FIRST)
@@ -40,7 +40,7 @@ def test_job_reads_a_database_and_writes_what_changed_to_it(job, store, best):
     assert third.corrected[0].written == stores.COUNT
     assert third.plan.rows.counts == {"new": stores.COUNT - stores.FIRST, "changed": 0, "gone": 0}
     index = hubless.open(job.parent / "catalog", "photos")
-    assert [store.ask(lines, query) for query in stores.QUERIES] == best(index)
+    assert stores.asked(store, lines) == best(index)
 
 
 def test_address_that_is_none_is_named_with_its_line(tmp_path):

@@ -11,10 +11,6 @@ from hubless_databases import addresses, correct as correcting
 EVERY = pytest.mark.parametrize("store", stores.KINDS, indirect=True)
 
 
-def corrected(store, **options):
-    return hubless.correct(store.address, stores.BANK_QUERIES, bank_of_targets=True, **options)
-
-
 @EVERY
 def test_owners_insert_update_delete_and_search_work_as_before(store):
     kept = stores.Kept(store)
@@ -25,11 +21,11 @@ def test_owners_insert_update_delete_and_search_work_as_before(store):
         assert [store.search(query) for query in stores.QUERIES] == kept.found()
 
     a_day()
-    corrected(store)
+    stores.correct(store)
     a_day()
     hubless.correct(store.address, sync=True)
     a_day()
-    corrected(store)
+    stores.correct(store)
     hubless.undo(store.address)
     a_day()
 
@@ -37,7 +33,7 @@ def test_owners_insert_update_delete_and_search_work_as_before(store):
 @EVERY
 def test_sync_mends_rows_that_were_added_changed_or_deleted(store):
     kept = stores.Kept(store)
-    corrected(store)
+    stores.correct(store)
     assert kept.behind() == []
     for work in (kept.insert, kept.change, kept.change, kept.delete):
         work()
@@ -48,12 +44,12 @@ def test_sync_mends_rows_that_were_added_changed_or_deleted(store):
 
 @pytest.mark.parametrize("store", ["qdrant", "chroma", "milvus"], indirect=True)
 def test_sync_brings_changed_payload_to_the_copy(store):
-    lines = corrected(store).query
-    before = [store.ask(lines, query) for query in stores.QUERIES]
+    lines = stores.correct(store).query
+    before = stores.asked(store, lines)
     store.rename(5, "another")
     assert hubless.correct(store.address, sync=True).written == 1
     assert hubless.correct(store.address, sync=True).written == 0
-    assert [store.ask(lines, query) for query in stores.QUERIES] == before
+    assert stores.asked(store, lines) == before
 
 
 @EVERY
@@ -62,7 +58,7 @@ def test_no_row_that_changes_during_a_run_keeps_an_old_vector(store, sync, monke
     kept, works = stores.Kept(store), itertools.cycle(["change", "insert", "change", "delete"])
     monkeypatch.setattr(correcting, "PAGE", 30)
     if sync:
-        corrected(store)
+        stores.correct(store)
         for _ in range(6):
             kept.change()
     left, opened = iter(range(6 if sync else 16)), addresses.open_database
@@ -93,7 +89,7 @@ def test_no_row_that_changes_during_a_run_keeps_an_old_vector(store, sync, monke
     if sync:
         hubless.correct(store.address, sync=True)
     else:
-        corrected(store)
+        stores.correct(store)
     store.shared = None
     assert next(left, None) is None
     assert kept.behind() == []

@@ -41,10 +41,7 @@ def test_table_that_cannot_be_corrected_is_refused_before_anything_is_made(table
 
 
 def test_role_without_rights_is_told_which_it_lacks(tables):
-    if not tables.sql("SELECT 1 FROM pg_roles WHERE rolname = 'owner'"):
-        tables.sql("CREATE ROLE owner LOGIN")
-    tables.sql("GRANT USAGE ON SCHEMA public TO owner")
-    address = tables.address("docs", user="owner")
+    address = tables.address("docs", user=tables.role("owner"))
 
     def refused(said):
         with pytest.raises(InputError, match=said):
@@ -54,8 +51,8 @@ def test_role_without_rights_is_told_which_it_lacks(tables):
     tables.sql("ALTER TABLE docs OWNER TO owner")
     refused("may make functions in the schema of the table .GRANT CREATE ON SCHEMA., got owner")
     tables.sql("GRANT CREATE ON SCHEMA public TO owner")
-    refused("GRANT SELECT, INSERT, UPDATE, DELETE ON public.hubless_bank TO owner")
-    tables.sql("GRANT SELECT, INSERT, UPDATE, DELETE ON hubless_fits, hubless_bank TO owner")
+    refused("GRANT SELECT, INSERT, UPDATE, DELETE ON public.hubless_fits TO owner")
+    tables.sql("GRANT SELECT, INSERT, UPDATE, DELETE ON hubless_fits TO owner")
     tables.sql("ALTER TABLE docs ENABLE ROW LEVEL SECURITY; ALTER TABLE docs FORCE ROW LEVEL SECURITY")
     refused("a role that sees all rows, got owner")
     tables.sql("ALTER TABLE docs DISABLE ROW LEVEL SECURITY; ALTER ROLE owner SET default_transaction_read_only = on")
@@ -69,7 +66,7 @@ def test_sync_of_another_column_than_the_corrected_one_is_refused(tables):
     tables.publish("docs")
     tables.sql("ALTER TABLE docs ADD second vector(16)")
     with pytest.raises(InputError, match="vector: expected embedding, of which hubless is the correction, got second"):
-        hubless.correct(tables.address("docs", vector="second"), sync=True)
+        tables.sync("docs", vector="second")
 
 
 def test_collection_with_other_vectors_or_dimensions_is_not_written(tables):
@@ -80,26 +77,3 @@ def test_collection_with_other_vectors_or_dimensions_is_not_written(tables):
     tables.sql("ALTER TABLE docs DROP embedding, ADD embedding vector(3)")
     with pytest.raises(InputError, match="vectors: expected 3 dimensions, as the column embedding has, got 16"):
         tables.publish("docs")
-
-
-def test_correction_of_hubless_02_is_replaced_and_undone(tables):
-    tables.publish("docs")
-    (fit,) = tables.sql("SELECT encode(fit, 'hex') FROM hubless_fits")[0]
-    tables.sql("CREATE TABLE kept AS SELECT id, hubless FROM docs")
-    hubless.undo(tables.address("docs"))
-    tables.sql(
-        "ALTER TABLE docs ADD hubless vector(17); UPDATE docs SET hubless = k.hubless FROM kept k WHERE k.id = docs.id;"
-        " CREATE FUNCTION docs_hubless_stale() RETURNS trigger LANGUAGE plpgsql AS"
-        " $$BEGIN NEW.hubless := NULL; RETURN NEW; END$$;"
-        " CREATE TRIGGER docs_hubless_stale BEFORE UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION docs_hubless_stale();"
-        " CREATE FUNCTION docs_hubless_refresh() RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint';"
-        " CREATE TABLE hubless_fits (relation text, name text, fit bytea, made timestamptz,"
-        f" PRIMARY KEY (relation, name)); INSERT INTO hubless_fits VALUES ('docs', 'hubless', decode('{fit}', 'hex'))"
-    )
-    assert hubless.correct(tables.address("docs"), sync=True).written == 0
-    tables.publish("docs")
-    assert tables.sql("SELECT tgname FROM pg_trigger WHERE tgname = 'docs_hubless_stale'") == []
-    tables.change("docs", 3)
-    assert tables.sql("SELECT docs_hubless_refresh()") == [(1,)]
-    hubless.undo(tables.address("docs"))
-    assert tables.sql("SELECT to_regclass('hubless_fits')") == [(None,)]

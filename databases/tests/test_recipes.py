@@ -35,12 +35,9 @@ def test_sqlite_vec_finds_the_corrected_ten(given, fitted, best):
     can = "import sqlite3; sqlite3.Connection.enable_load_extension"
 
     def loads(one):
-        return subprocess.run([one, "-c", can], capture_output=True).returncode == 0
+        return Path(one).exists() and not subprocess.run([one, "-c", can], capture_output=True).returncode
 
-    pythons = [one for one in (sys.executable, "/usr/bin/python3") if Path(one).exists()]
-    python = next(
-        (one for one in pythons if not subprocess.run([one, "-c", can], capture_output=True).returncode), None
-    )
+    python = next(filter(loads, (sys.executable, "/usr/bin/python3")), None)
     if package is None or python is None:
         pytest.skip("needs sqlite-vec, and a Python whose sqlite3 loads extensions")
     ids, short, asked = given
@@ -55,3 +52,21 @@ def test_sqlite_vec_finds_the_corrected_ten(given, fitted, best):
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == best(fitted)[0]
+
+
+def test_opensearch_subtracts_a_stored_offset():
+    osmem = pytest.importorskip("osmem_server", reason="needs osmem-server: `make stores`")
+    server = osmem.OsmemServer.start(japanese=False)
+    try:
+        server.request("PUT", "/docs", {"mappings": {"properties": {"body": {"type": "text"}}}})
+        for n in range(40):
+            server.request("PUT", f"/docs/_doc/{n}", {"body": "a " * (1 + n % 7) + "b " * (n % 5)})
+        offsets, query = np.random.default_rng(0).normal(0, 0.2, 40).tolist(), {"match": {"body": "a b"}}
+        names = {"url": server.url, "ids": range(40), "offsets": offsets, "query": query}
+        exec(next(one for one in RECIPES if "script_score" in one), names)  # noqa: S102
+        hits = server.request("POST", "/docs/_search", {"size": 40, "query": query})["hits"]["hits"]
+        scores = {hit["_id"]: hit["_score"] - offsets[int(hit["_id"])] for hit in hits}
+        assert names["found"] == sorted(scores, key=scores.get)[:-11:-1]
+    finally:
+        with server.process:
+            server.close()

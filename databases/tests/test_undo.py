@@ -7,34 +7,32 @@ import hubless
 from hubless.cli.application import app
 from hubless.errors import InputError
 
-
-def corrected(store, **options):
-    return hubless.correct(store.address, stores.BANK_QUERIES, bank_of_targets=True, **options)
+NUMBER = "1" * 16
 
 
 def test_undo_takes_away_what_corrections_made_and_names_it(store, fitted, best):
     before = store.listed()
     assert hubless.undo(store.address) == []
-    corrected(store)
-    kept = corrected(store, into="other")
+    stores.correct(store)
+    kept = stores.correct(store, into="other")
     gone = hubless.undo(store.address, into="hubless")
     assert gone
     assert "hubless" in gone[0]
     assert hubless.undo(store.address, into="hubless") == []
-    assert [store.ask(kept.query, query) for query in stores.QUERIES] == best(fitted)
+    assert stores.asked(store, kept.query) == best(fitted)
     with pytest.raises(InputError, match="into: expected a correction that is there"):
         hubless.correct(store.address, sync=True)
     assert any("other" in one for one in hubless.undo(store.address))
     assert store.listed() == before
-    again = corrected(store)
-    assert [store.ask(again.query, query) for query in stores.QUERIES] == best(fitted)
+    again = stores.correct(store)
+    assert stores.asked(store, again.query) == best(fitted)
 
 
 @pytest.mark.parametrize("store", ["qdrant"], indirect=True)
 def test_command_prints_what_went_or_that_there_is_nothing(store, tmp_path):
     np.save(tmp_path / "bank.npy", stores.BANK_QUERIES)
     for _ in range(2):
-        corrected(store)
+        stores.correct(store)
     said = CliRunner().invoke(app, ["correct", store.address, "--undo"])
     assert said.exit_code == 0, said.output
     assert "removed " in said.output
@@ -44,11 +42,11 @@ def test_command_prints_what_went_or_that_there_is_nothing(store, tmp_path):
     assert "cannot be combined with --undo" in said.output
 
 
-@pytest.mark.parametrize("store", ["qdrant", "chroma", "milvus"], indirect=True)
-def test_copies_of_the_version_before_go_too_and_those_of_other_collections_stay(store):
+@pytest.mark.parametrize("store", stores.BESIDE, indirect=True)
+def test_copies_of_killed_runs_go_too_and_those_of_other_collections_stay(store):
     join = store.separator.join
     store.make(join(["photos", "big"]))
-    mine = [join(["photos", "hubless", "1"]), join(["photos", "hubless", "1", "fit"])]
-    for name in [*mine, join(["photos", "big", "hubless", "1"]), join(["photos", "big", "hubless", "1", "fit"])]:
+    mine = [join(["photos", "hubless", NUMBER]), join(["photos", "hubless", NUMBER, "fit"])]
+    for name in [*mine, join(["photos", "big", "hubless", NUMBER]), join(["photos", "big", "hubless", NUMBER, "fit"])]:
         store.make(name)
     assert hubless.undo(store.address) == [f"collection {name}" for name in mine]

@@ -6,7 +6,7 @@ from typing import Any
 from psycopg.rows import namedtuple_row
 
 from hubless.errors import InputError, ZeroVector
-from hubless_databases.postgres.pg_table import BANK, FITS, PgRun, PgTable
+from hubless_databases.postgres.pg_table import FITS, PgRun, PgTable
 from hubless_databases.postgres.session import Name, PgSession
 from hubless_databases.postgres.writing import firing
 
@@ -44,7 +44,7 @@ FROM pg_class c CROSS JOIN LATERAL (
 """
 _SHARED = """
 SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = %s AND c.relname IN (%s, %s) AND NOT has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE')
+WHERE n.nspname = %s AND c.relname = %s AND NOT has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE')
 """
 _USERS = """
 SELECT coalesce(v.relkind::text, ''),
@@ -109,7 +109,7 @@ def check_table(session: PgSession, table: PgTable) -> None:
         if fails(facts):
             said = facts._asdict()
             raise InputError(parameter, expected.format(**said), received.format(**said))
-    for (name,) in session.rows(_SHARED, [table.schema, FITS, BANK]):
+    for (name,) in session.rows(_SHARED, [table.schema, FITS]):
         grant = f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name} TO {facts.role}"
         raise InputError("address", f"a role that may write {name} ({grant})", facts.role)
 

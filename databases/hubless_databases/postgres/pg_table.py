@@ -12,8 +12,8 @@ from hubless.kernels.forks import cached_property
 from hubless_databases.address_checks import chosen
 from hubless_databases.postgres.session import PgSession
 
-FITS, BANK = "hubless_fits", "hubless_bank"
-"""Tables that the corrections of a schema share: the fits, and the query banks of which SQL computes offsets."""
+FITS = "hubless_fits"
+"""The table of fits that the corrections of a schema share."""
 WHOLE, TEXTS = ("smallint", "integer", "bigint"), ("text", "character varying", "uuid")
 """Types of ids."""
 VECTOR_KINDS = ("vector", "halfvec")
@@ -34,8 +34,7 @@ _WITH_VECTORS = """
 SELECT DISTINCT CASE WHEN pg_table_is_visible(c.oid) THEN '' ELSE n.nspname || '.' END || c.relname FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid AND NOT a.attisdropped
 JOIN pg_type t ON t.oid = a.atttypid
-WHERE t.typname IN ('vector', 'halfvec') AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-AND c.relname <> 'hubless_bank' ORDER BY 1
+WHERE t.typname IN ('vector', 'halfvec') AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1
 """
 _COLUMNS = """
 SELECT a.attname, CASE WHEN t.typnamespace = v.oid AND t.typname IN ('vector', 'halfvec') THEN t.typname::text
@@ -54,12 +53,6 @@ SELECT t.tgname, encode(t.tgargs, 'escape'), n.nspname, ARRAY(
 )
 FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
 WHERE t.tgrelid = %s::oid AND t.tgnargs = 3 AND p.proname LIKE 'hubless\\_stale\\_%%'
-"""
-
-_OLD_RUNS = """
-SELECT f.name, f.relation, t.tgname FROM {fits} f
-JOIN pg_trigger t ON t.tgrelid = %s::oid AND t.tgnargs = 0 AND t.tgname = (%s || '_' || f.name || '_stale')::name
-WHERE f.relation = ANY (%s)
 """
 
 
@@ -154,10 +147,6 @@ class PgTable:
         for trigger, given, schema, sources in self.session.rows(_RUNS, [self.oid]):
             into, column, run, *_ = given.split("\\000")
             found.append(PgRun(into, column, run, trigger, schema, sources))
-        if self.can_read_fits(self.schema):  # hubless 0.2 named them by the table
-            names = [self.table, f"{self.schema}.{self.table}"]
-            old = self.session.rows(_OLD_RUNS, [self.oid, self.table, names], fits=(self.schema, FITS))
-            found += [PgRun(into, "", relation, trigger, self.schema, []) for into, relation, trigger in old]
         return [replace(run, is_current=self._is_current(run)) for run in found]
 
     def _is_current(self, run: PgRun) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 from psycopg import errors, sql
 
-from hubless.errors import EngineError, InputError, one_line
+from hubless.errors import EngineError, InputError
 from hubless.vectors.arrays import F32
 from hubless_databases.address_checks import check_options
 from hubless_databases.addresses import DatabaseAddress
@@ -21,12 +21,12 @@ from hubless_databases.postgres.checks import (
     check_written,
 )
 from hubless_databases.postgres.confidence import confidence_functions, make_confidence
-from hubless_databases.postgres.functions import make_ask, make_refresh, refresh_of, store_bank, stored_bank
+from hubless_databases.postgres.functions import make_ask
 from hubless_databases.postgres.own_schema import drop_shared, hold_schema, make_shared, remove_lost
 from hubless_databases.postgres.pg_table import FITS, Chosen, PgRun, PgTable
 from hubless_databases.postgres.session import PgSession
-from hubless_databases.postgres.writing import add_run, build_hnsw, exchange, firing, remove_run, write_rows
-from hubless_databases.rows_in_pages import as_matrix
+from hubless_databases.postgres.writing import add_run, build_hnsw, exchange, remove_run, write_rows
+from hubless_databases.rows_in_pages import as_matrix, metric_of
 
 MOST_INDEXED = {"vector": 2_000, "halfvec": 4_000}
 """Numbers of a vector that an HNSW index takes."""
@@ -47,12 +47,9 @@ class PgvectorTable(Database):
         self._run: PgRun | None = None
 
     def find(self) -> None:
-        try:
-            self._table = PgTable(self._session, self._address.table)
-            self._source = self._table.source(self._address.options.get("vector"))
-            self._key = self._table.key(self._address.options.get("id"))
-        except psycopg.Error as error:
-            raise EngineError(f"{self.title}: {one_line(error)}") from error
+        self._table = PgTable(self._session, self._address.table)
+        self._source = self._table.source(self._address.options.get("vector"))
+        self._key = self._table.key(self._address.options.get("id"))
 
     def prepare(self, into: str, metric: str | None, *, reads: bool = True) -> None:
         """Hold the table, and check all that can be known before rows are read. Raises `InputError`."""
@@ -66,7 +63,7 @@ class PgvectorTable(Database):
             if current is None:
                 return
             check_written(session, table, current, self._source)
-            metric = str(unpacked(self.fit(into) or b"")[1]["asking"]["metric"])
+            metric = metric_of(self.fit(into) or b"")
         else:
             check_table(session, table)
             check_new(session, table, into)
@@ -158,17 +155,12 @@ class PgvectorTable(Database):
             raise RuntimeError("begin comes before swap")
         operators = "l2_ops" if asking.by_distance else "ip_ops"
         index = build_hnsw(session, table, run, kind, operators) if asking.width <= MOST_INDEXED[kind] else None
-        bank = None if asking.by_distance else stored_bank(fit)
 
         def end() -> None:
             hold_schema(session, run.schema)
             old = table.current(into)
-            if bank is not None:
-                store_bank(session, run, bank[0])
             make_ask(session, table)
             exchange(session, table, run, old, index)
-            if bank is not None:
-                make_refresh(session, table, run, self._to, bank[1], asking)
             if (cut := unpacked(fit)[1].get("cut")) is not None:
                 make_confidence(session, table, run, cut)
             stored = "UPDATE {fits} SET fit = %s, made = now() WHERE relation = %s AND name = %s"
@@ -218,7 +210,6 @@ class PgvectorTable(Database):
         """Return the SQL that asks the corrected vectors, and what to run once a session and after writes."""
         session = self._session
         table = self._table
-        run = table.current(into)
         vectors = self._prefix(table.vectors)
         operator = "<->" if asking.by_distance else "<#>"
         product = operator if not vectors else f"OPERATOR({vectors}{operator})"
@@ -231,10 +222,6 @@ class PgvectorTable(Database):
         if asking.by_distance:
             score = f"-power({column} {product} {asked}, 2) / 2"
         lines = ["-- once a session: SET hnsw.ef_search = 400; SET hnsw.iterative_scan = strict_order;"]
-        if run is not None and (refresh := refresh_of(session, run)) is not None:
-            fires = [trigger for *_, trigger, _ in firing(session, table, into)]
-            but = f" It fires your triggers: {', '.join(fires)}." if fires else ""
-            lines.append(f"-- new and changed rows: SELECT {session.text(refresh)}();{but}")
         lines += [
             f"SELECT {key}, {score} AS score",
             f"FROM {self._prefix(table.schema)}{name} WHERE true ORDER BY {column} {product} {asked} LIMIT 10",

@@ -7,7 +7,7 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import errors, sql
 
-from hubless.errors import EngineError, InputError, one_line
+from hubless.errors import EngineError, InputError
 
 Name = str | tuple[str, ...] | sql.Composable
 """A name of SQL, a qualified one, or text of SQL."""
@@ -29,10 +29,7 @@ class PgSession:
     """A connection in autocommit. It prepares nothing, so that poolers can stand between."""
 
     def __init__(self, **given: Any) -> None:
-        try:
-            self.connection = psycopg.connect(autocommit=True, prepare_threshold=None, **given)
-        except psycopg.Error as error:
-            raise InputError("address", "a PostgreSQL that lets you in", one_line(error)) from error
+        self.connection = psycopg.connect(autocommit=True, prepare_threshold=None, **given)
         self._held: int | None = None
 
     def composed(self, statement: LiteralString, **names: Name) -> sql.Composed:

