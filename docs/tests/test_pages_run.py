@@ -230,7 +230,7 @@ GIVEN = {
     "python": [python_names],
     "query-log": [demo],
     "scan": [vectors("images", "captions", "logged"), tables, built],
-    "symptoms": [vectors("images", "captions"), built],
+    "symptoms": [vectors("images", "captions", "items", "queries"), built],
     "security": [vectors("images", "captions"), built],
     "writes": [written],
     "your-database": [vectors("targets", "query-bank", "queries")],
