@@ -127,10 +127,8 @@ def markdown(sets: list[Mapping[str, Any]]) -> str:
 
 LOGS = {
     "50 hits": "50 hits of all queries",
-    "20 hits": "20 hits",
     "10 hits": "10 hits",
     "100 queries": "50 hits of 100 queries",
-    "10 queries": "50 hits of 10 queries",
     "auto": "all vectors, `auto`",
     "auto, no target bank": "all vectors, `auto` without a target bank",
     "log(1 + N)": "dividing by 1 + log(1 + how often an item is found)",

@@ -262,7 +262,7 @@ ROWS = {
     "filter of 1 %: processor ms": lambda each: f"{each['asked']['filtered_ms']:.2f}",
     "start of the service, s": lambda each: f"{each['served']['start_s']:.1f}",
     "HTTP, 1 connection: p50 ms": lambda each: f"{each['served']['connections']['1']['p50_ms']:.2f}",
-    **{f"HTTP, {count} conn.: answers/s": partial(answers, count=str(count)) for count in CONNECTIONS},
+    **{f"HTTP, {count} conn.: answers/s": partial(answers, count=str(count)) for count in CONNECTIONS[1:]},
     "service, all memory, GB": lambda each: gigabytes(each["served"]["memory_bytes"]),
     "merge of 10,000, s": lambda each: f"{each['merge']['seconds']:.1f}",
     **costs("compact"),
