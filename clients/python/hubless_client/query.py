@@ -33,6 +33,8 @@ class QueryOptions(TypedDict, total=False):
         less likely there; 0 to 1
     min_accuracy : the query gets hits only where this share, at least, is right at first, by the labels of the
         collection; 0 to 0.99
+    coverage : as many hits as it takes to hold a right one in this share of queries, `limit` at most, by the same
+        labels; 0 to 1
     explain : whether the hits bring an explanation: their raw rank, and how often their target is found
     """
 
@@ -49,6 +51,7 @@ class QueryOptions(TypedDict, total=False):
     min_confidence: float | None
     min_presence: float | None
     min_accuracy: float | None
+    coverage: float | None
     explain: bool
 
 

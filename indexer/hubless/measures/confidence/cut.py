@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hubless.errors import InputError
 from hubless.measures.confidence.assessment import Assessment
+from hubless.measures.confidence.conformal import least_share
 from hubless.measures.confidence.guarantee import ACCURACIES, SURE, check_chance, guaranteed_cut, labels_needed
 from hubless.measures.confidence.level import Level
 from hubless.measures.confidence.logistic import Logistic
@@ -57,7 +58,8 @@ class Cut:
 
     `levels` are for strengths 0 and 1, `curve` and `presence` those of x + lean·(h − x) and h. `cuts` are the
     thresholds that keep the promises of `ACCURACIES`, with a chance of `sure`; None where none does. `distance`: lower
-    is better. About `more` labels may bring the usual promise, which those that calibrated do not.
+    is better. About `more` labels may bring the usual promise, which those that calibrated do not. `found` (p, 2) are
+    share and rank of the best right hit of each labelled query that has a right target: see `conformal`.
     """
 
     levels: tuple[Level, Level]
@@ -70,6 +72,7 @@ class Cut:
     distance: bool = False
     more: int = 0
     lean: float = 0.0
+    found: F64 = field(default_factory=lambda: np.zeros((0, 2)), repr=False)
     _known: dict[float, Level] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -129,15 +132,27 @@ class Cut:
         An accuracy between two of `ACCURACIES` gets the higher one. Raises `InputError` as `accept`.
         """
         check_between(name, accuracy, 0, ACCURACIES[-1])
-        if not self.pairs:
-            raise InputError(name, "none, as confidence is not calibrated: labelled queries do that", accuracy)
-        if strength is not None and strength != self.strength:
-            raise InputError(name, f"none but at strength {self.strength:g}, which has labels", accuracy)
+        self._check_labels(self.pairs, name, accuracy, self.strength if strength is None else strength)
         place = next(place for place, each in enumerate(ACCURACIES) if each >= accuracy)
         found = self.cuts[place]
         if found is None:
             raise InputError(name, self._kept(labels_needed(ACCURACIES[place], self.sure) - self.pairs), accuracy)
         return found
+
+    def least_share(self, coverage: float, limit: int, strength: float) -> float:
+        """Return the share from which on hits are sent at a strength, `limit` at most: a right one is among so many.
+
+        Raises `InputError` for a cut without labels, or whose labels cannot promise it: it says what they can.
+        """
+        check_between("coverage", coverage, 0, 1)
+        self._check_labels(len(self.found), "coverage", coverage, strength)
+        return least_share(self.found, coverage, limit)
+
+    def _check_labels(self, labels: int, name: str, asked: float, strength: float) -> None:
+        if not labels:
+            raise InputError(name, "none, as confidence is not calibrated for it: labelled queries do that", asked)
+        if strength != self.strength:
+            raise InputError(name, f"none but at strength {self.strength:g}, which has labels", asked)
 
     def as_json(self, strength: float | None = None) -> dict[str, Any]:
         """Return the model of scores alone, at a strength: 15 numbers, and whether scores are distances."""
@@ -240,11 +255,14 @@ class Cut:
         numbers = {lean: x + lean * (there - x) for lean in (_LEANS if answers.several.any() else _LEANS[:1])}
         lean = min(numbers, key=lambda each: CONFIDENCE.missed(numbers[each], answers.right))
         made = self._calibrated(numbers[lean], answers.right, SURE)
-        return replace(made, presence=presence, strength=strength, lean=lean)
+        gap, rank = answers.places[answers.there].T
+        share = made.curve(numbers[lean][answers.there]) * np.exp(-gap / level.temperature)
+        found = np.column_stack([np.where(rank == 1, 1, share), rank])
+        return replace(made, presence=presence, strength=strength, lean=lean, found=found)
 
     def with_calibration(self, other: "Cut") -> Self:
         """Return the model with the calibration of another one: x and h have no unit, and mean the same in both."""
-        names = ("curve", "presence", "pairs", "strength", "sure", "cuts", "lean")
+        names = ("curve", "presence", "pairs", "strength", "sure", "cuts", "lean", "found")
         return replace(self, **{name: getattr(other, name) for name in names})
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -255,14 +273,16 @@ class Cut:
             "curves": np.array([self.curve, self.presence]),
             "labels": np.array([self.pairs, self.strength, self.sure, self.lean]),
             "cuts": np.array([np.nan if cut is None else cut for cut in self.cuts]),
+            "found": self.found,
         }
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], dim: int) -> Self:
         """Return the model of `state` for d dimensions. Raises `ValueError` for arrays of other shapes."""
         shapes = tuple(state[name].shape for name in (*_NUMBERS, "curves", "weights", "labels", "cuts"))
+        found = state["found"]
         known = all((state[name] > 0).all() for name in _UNITS)
-        if shapes != (*[(2,)] * len(_NUMBERS), (2, 2), (2, dim), (4,), (len(ACCURACIES),)) or not known:
+        if shapes != (*[(2,)] * len(_NUMBERS), (2, 2), (2, dim), (4,), (len(ACCURACIES),)) or found.shape[1:] != (2,) or not known:
             raise ValueError(f"a model of confidence of other shapes, {shapes}, or without units")
         raw, full = (
             Level(weights=state["weights"][place], **{name: state[name][place].item() for name in _NUMBERS})
@@ -271,7 +291,7 @@ class Cut:
         curve, presence = (Logistic(*line) for line in state["curves"].tolist())
         pairs, strength, sure, lean = state["labels"].tolist()
         cuts = tuple(None if np.isnan(cut) else cut for cut in state["cuts"].tolist())
-        return cls((raw, full), curve, presence, int(pairs), strength, sure, cuts, lean=lean)
+        return cls((raw, full), curve, presence, int(pairs), strength, sure, cuts, lean=lean, found=found)
 
     @property
     def _alone(self) -> Self:
