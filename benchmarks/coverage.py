@@ -1,10 +1,10 @@
 """As many hits as needed, on real sets: `python -m benchmarks.coverage FOLDER …`.
 
-Sets and splits are those of `benchmarks.confidence`: the bank is the queries whose targets are not searched. Half of the
-test queries, drawn by lot, are labels, 1,000 at most; the others ask for a coverage. Of each set, means over the splits:
-the share of these whose right target is among the hits, the hits of a query, and the smallest fixed k that holds the
-right target as often on the same queries, raw and corrected. A set counts where the coverage can be had in most splits.
-Writes `lab/docs/performance/coverage.json`; without folders it prints what is there.
+Sets and splits are those of `benchmarks.confidence`: the bank is the queries whose targets are not searched. Half of
+the test queries, drawn by lot, are labels, 1,000 at most; the others ask for a coverage. Of each set, means over the
+splits: the share of these whose right target is among the hits, the hits of a query, and the smallest fixed k that
+holds the right target as often on the same queries, raw and corrected. A set counts where the coverage can be had in
+most splits. Writes `lab/docs/performance/coverage.json`; without folders it prints what is there.
 """
 
 import argparse
@@ -46,7 +46,9 @@ def measure(folder: Path) -> Figures:
                     found = index.query(queries[others], limit, coverage=share).ids
                 except InputError:
                     continue
-                had = float(np.mean([bool(set(line) & set(wanted)) for line, wanted in zip(found, relevant, strict=True)]))
+                had = float(
+                    np.mean([bool(set(line) & set(wanted)) for line, wanted in zip(found, relevant, strict=True)])
+                )
                 fixed = [float(np.sort(each)[ceil(had * len(each) - 1e-9) - 1]) for each in ranks]
                 tried[f"{share:g} of {limit}"].append([had, float(np.mean([*map(len, found)])), *fixed])
     return {

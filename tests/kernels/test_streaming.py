@@ -141,7 +141,7 @@ def private():
 
 bank, targets = (ArrayVectors(np.load(path, mmap_mode="r"), path) for path in sys.argv[1:3])
 small = ArrayVectors(np.ones((4, bank.shape[1]), np.float32), "small")
-reductions.log_sum_exp(small, small, 0.05)  # what the first call loads is no part of it
+reductions.log_sum_exp(small, None, small, 0.05)  # what the first call loads is no part of it
 before, peak, done = private(), 0.0, threading.Event()
 
 def watch():
@@ -153,7 +153,7 @@ def watch():
 watcher = threading.Thread(target=watch)
 watcher.start()
 if sys.argv[3] == "lse":
-    reductions.log_sum_exp(bank, targets, 0.05, np.zeros(bank.shape[0]))
+    reductions.log_sum_exp(bank, np.zeros(bank.shape[0]), targets, 0.05)
 else:
     reductions.top_k_mean_each([bank], targets, [128])
 done.set()

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.vectors.arrays import F32, F64, Flags
+from hubless.vectors.arrays import F32, Flags
 
 DEPTH = 11
 """So many of the best scores of a query count. Searches rank so deep, however few hits are wanted."""
@@ -17,8 +17,8 @@ class Answers(NamedTuple):
     """Answers to p labelled queries (p, d): best scores (p, b), and those of targets that are not right, `without`.
 
     `near` (p, 2) is the similarity of the first hit, and of the first that is not right. `there` says of each query
-    whether a target is right for it, `several` whether more than one is, `right` whether the first hit is. `places`
-    (p, 2) say of the best right hit how far its score is below the first, and its rank; both infinite if there is none.
+    whether a target is right for it, `several` whether more than one is, `right` whether the first hit is. `scores`
+    (p, k) are those of all hits, and `among` says which of these are right.
     """
 
     queries: F32
@@ -28,7 +28,8 @@ class Answers(NamedTuple):
     there: Flags
     several: Flags
     near: F32
-    places: F64
+    scores: F32
+    among: Flags
 
     @classmethod
     def of(
@@ -44,23 +45,22 @@ class Answers(NamedTuple):
         k is more than 11 by the right rows of a query.
         """
         among = np.stack([np.isin(line, right) for line, right in zip(rows, relevant, strict=True)])
+        counts = np.array([*map(len, relevant)])
         best = scores[:, :DEPTH]
         tied: Flags = np.abs(best - best[:, :1]) <= _ROUNDING * np.maximum(1, np.abs(best[:, :1]))
         others = np.argsort(among, axis=1, kind="stable")[:, :DEPTH]
         width = min(DEPTH, int((~among).sum(axis=1).min()))
         without = np.take_along_axis(scores, others, axis=1)[:, :width]
-        first = among.argmax(axis=1)[:, np.newaxis]
-        below = scores[:, :1] - np.take_along_axis(np.minimum.accumulate(scores, axis=1), first, axis=1)
-        places = np.where(among.any(axis=1, keepdims=True), np.hstack([below, first + 1]), np.inf)
         return cls(
             queries,
             best,
             np.any(tied & among[:, :DEPTH], axis=1),
             without,
-            np.array([len(each) > 0 for each in relevant]),
-            np.array([len(each) > 1 for each in relevant]),
+            counts > 0,
+            counts > 1,
             np.column_stack([similarities[:, 0], np.take_along_axis(similarities, others[:, :1], axis=1)]),
-            places.astype(np.float64),
+            scores,
+            among,
         )
 
     def some(self, rows: slice | NDArray[np.integer]) -> "Answers":

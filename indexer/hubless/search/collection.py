@@ -32,9 +32,8 @@ MOST_STRENGTH = 2.0
 FULL_STRENGTH, TARGET_STRENGTH = 1.0, 0.0
 """The second is the default of `ids`, which ask for targets like a target. That of queries is in the manifest."""
 FILTER_CACHE = 64 * 2**20
-_CUTS = ("min_confidence", "min_presence", "min_accuracy", "coverage")
-_NO_CUT = (0, 0, 0, 0)
-"""Values of these that leave all answers as they are."""
+_NO_CUTS = {"min_confidence": 0, "min_presence": 0, "min_accuracy": 0, "coverage": 0}
+"""They leave all answers as they are."""
 
 
 class Collection:
@@ -206,8 +205,13 @@ class Collection:
             check_at_least("limit", limit, 1)
             check_at_least("skip", skip, 0)
             check_between("strength", strength, 0, MOST_STRENGTH)
-        asked_for = min_confidence, min_presence, min_accuracy, coverage
-        least = None if asked_for == _NO_CUT else _thresholds(parts, asked_for, strength, skip + limit)
+        cuts = {
+            "min_confidence": min_confidence,
+            "min_presence": min_presence,
+            "min_accuracy": min_accuracy,
+            "coverage": coverage,
+        }
+        least = None if cuts == _NO_CUTS else _thresholds(parts, cuts, strength, skip + limit)
         if coverage and diversity:
             raise InputError("coverage", "none beside diversity, which orders hits anew", coverage)
         matches = None if filter is None else _matches(filter, parts)
@@ -370,18 +374,16 @@ def filter_of(parts: Parts, filter: Filter | Mapping[str, Any], name: str = "fil
     return filter if isinstance(filter, Filter) else parse_filter(filter, parts.payload.schema, FILTER_LIMITS, name)
 
 
-def _thresholds(
-    parts: Parts, asked: tuple[float, float, float, float], strength: float, deepest: int
-) -> tuple[float, float, float]:
+def _thresholds(parts: Parts, cuts: Mapping[str, float], strength: float, deepest: int) -> tuple[float, float, float]:
     """Return the least confidence, presence and share of answers, by what a query asks for, which is checked."""
-    sure, present, accuracy, coverage = asked
-    for name, value in zip(_CUTS, asked, strict=True):
+    for name, value in cuts.items():
         check_between(name, value, 0, 1)
     if (model := parts.cut) is None:
         of = parts.manifest
         bank = f"build it with a query bank, or give it one: PUT /v1/collections/{of.collection}/bank"
-        name, value = next(pair for pair in zip(_CUTS, asked, strict=True) if pair[1])
+        name, value = next(cut for cut in cuts.items() if cut[1])
         raise InputError(name, f"0, as version {of.version} has no model of confidence; {bank}", value)
+    sure, present, accuracy, coverage = cuts.values()
     if accuracy:
         sure = max(sure, model.threshold(accuracy, "min_accuracy", strength))
     return sure, present, model.least_share(coverage, deepest, strength) if coverage else 0.0

@@ -123,9 +123,8 @@ class Results:
             return self
         sure = self.assessed.confidence
         kept = (sure >= min_confidence) & (self.assessed.presence >= min_presence)
-        enough = self.assessed.shares >= np.minimum(sure, np.float32(least_share))[:, np.newaxis]
-        counts = np.count_nonzero(enough & kept[:, np.newaxis], axis=1).tolist()
-        ids = [line[:count] for line, count in zip(self.ids, counts, strict=True)]
+        counts = kept * np.count_nonzero(np.minimum(sure, np.float32(least_share)) <= self.assessed.shares.T, axis=0)
+        ids = [line[:count] for line, count in zip(self.ids, counts.tolist(), strict=True)]
         return replace(self, ids=ids, kept=kept)
 
     @cached_property

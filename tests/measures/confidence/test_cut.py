@@ -235,7 +235,7 @@ def test_labels_with_several_right_targets_let_height_count_which_scores_alone_d
     right = RNG.random(len(height)) < 1 / (1 + np.exp(-4 * (height - np.median(height))))
     told = []
     for several in (np.zeros_like(right), np.arange(len(right)) % 10 == 0):
-        answers = Answers(queries, best, right, best, np.ones_like(right), several, best[:, [0, 0]], best[:, :2])
+        answers = Answers(queries, best, right, best, np.ones_like(right), several, best[:, [0, 0]], best, best > 0)
         made = fitted(queries, best).calibrated_by(answers.some(slice(400)), 1.0)
         told.append((made.lean, auroc(assess(made, best[400:], queries[400:]).confidence, right[400:])))
     assert [lean for lean, _ in told] == [0, 1]

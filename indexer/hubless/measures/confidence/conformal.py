@@ -6,31 +6,38 @@ equally likely for the new one. So the ⌈coverage·(p + 1)⌉-th largest share 
 query with a chance of coverage, and of at most 1/(p + 1) more.
 """
 
-from math import ceil, floor, inf
+from math import ceil, floor
 
 import numpy as np
 
 from hubless.errors import InputError
-from hubless.vectors.arrays import F64
+from hubless.vectors.arrays import F32, F64, Flags
 
-_STEPS = 1000
-"""Coverages that can be had are told in so many steps, rounded down."""
+
+def right_hits(shares: F32, among: Flags) -> F64:
+    """Return share and rank (p, 2) of the best right hit of each labelled query, by the shares (p, k) of its hits.
+
+    A first hit has share 1, as it is always sent. The rank is infinite where none of the hits is `among` the right.
+    """
+    first = among.argmax(axis=1)
+    best = np.minimum.accumulate(shares, axis=1)[np.arange(len(first)), first]
+    return np.column_stack([np.where(first, best, 1), np.where(among.any(axis=1), first + 1, np.inf)])
 
 
 def least_share(found: F64, coverage: float, limit: int) -> float:
     """Return the share from which on hits are sent, so that a right one is among them with a chance of `coverage`.
 
-    `found` (p, 2) are share and rank of the best right hit of each labelled query; the rank is infinite where there is
-    none, and the share 1 of a first hit, which is always sent. Of each query at most `limit` hits are sent. Raises
-    `InputError` with the limit, or the coverage, that can be had.
+    `found` (p, 2) is what `right_hits` gave. Of each query at most `limit` hits are sent. Raises `InputError` with the
+    limit, or the coverage, that can be had.
     """
     shares, ranks = found.T
     count = ceil(round(coverage * (len(found) + 1), 6))
     within = np.sort(shares[ranks <= limit])[::-1]
     if count <= len(within):
         return float(within[count - 1])
-    deepest = [*np.sort(ranks), inf][min(count, len(ranks) + 1) - 1]
-    if deepest < inf:
-        raise InputError("coverage", f"a limit of at least {deepest:g}, skipped hits included", f"{coverage:g} with {limit}")
-    most = floor(_STEPS * np.isfinite(ranks).sum() / (len(ranks) + 1)) / _STEPS
+    deep = np.sort(ranks[np.isfinite(ranks)])
+    if count <= len(deep):
+        needed = f"a limit of at least {deep[count - 1]:g}, skipped hits included"
+        raise InputError("coverage", needed, f"{coverage:g} with {limit}")
+    most = floor(1000 * len(deep) / (len(found) + 1)) / 1000  # else what is told would be refused
     raise InputError("coverage", f"at most {most:g}, as by the labels no depth gives more", coverage)
