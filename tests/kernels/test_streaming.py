@@ -1,4 +1,3 @@
-import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 from support import naive
 from support.problems import normal, source
+from support.processes import python
 from threadpoolctl import threadpool_info
 
 from hubless.kernels import reductions, streaming
@@ -168,13 +168,6 @@ def test_memory_above_mapped_inputs_is_bounded_by_the_blocks(b, n, reduction, tm
     """The matrix of similarities would take 1 GB, the larger input 13 MB; the blocks take some tens of MB."""
     paths = []
     for name, rows in (("bank", b), ("targets", n)):
-        paths.append(str(tmp_path / f"{name}.npy"))
+        paths.append(tmp_path / f"{name}.npy")
         np.save(paths[-1], normal(rows, 32, seed=rows))
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(MEASURED), *paths, reduction],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=250,
-    )
-    assert float(done.stdout) < 200
+    assert float(python("-c", textwrap.dedent(MEASURED), *paths, reduction)) < 200
