@@ -23,7 +23,7 @@ def test_hits_of_other_queries_hold_the_right_one_as_often_as_asked_for(coverage
 FOUND = np.array([[1, 1], [1, 1], [0.5, 2], [0.4, 7], [0.1, np.inf]])
 
 
-@pytest.mark.parametrize(("coverage", "limit", "share"), [(0.2, 1, 1), (0.5, 10, 0.5), (0.666, 7, 0.4)])
+@pytest.mark.parametrize(("coverage", "limit", "share"), [(1e-9, 1, 1), (0.5, 10, 0.5), (0.666, 7, 0.4)])
 def test_share_is_that_of_as_many_labelled_queries_as_one_more_would_need(coverage, limit, share):
     assert least_share(FOUND, coverage, limit) == share
 

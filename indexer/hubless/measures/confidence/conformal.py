@@ -31,7 +31,7 @@ def least_share(found: F64, coverage: float, limit: int) -> float:
     limit, or the coverage, that can be had.
     """
     shares, ranks = found.T
-    count = ceil(round(coverage * (len(found) + 1), 6))
+    count = ceil(round(coverage * (len(found) + 1), 6)) or 1
     within = np.sort(shares[ranks <= limit])[::-1]
     if count <= len(within):
         return float(within[count - 1])
