@@ -211,9 +211,7 @@ class Collection:
             "min_accuracy": min_accuracy,
             "coverage": coverage,
         }
-        least = None if cuts == _NO_CUTS else _thresholds(parts, cuts, strength, skip + limit)
-        if coverage and diversity:
-            raise InputError("coverage", "none beside diversity, which orders hits anew", coverage)
+        least = None if cuts == _NO_CUTS else _thresholds(parts, cuts, strength, skip + limit, diversity)
         matches = None if filter is None else _matches(filter, parts)
         chosen = None
         if group_by is not None or diversity != 0:
@@ -374,7 +372,9 @@ def filter_of(parts: Parts, filter: Filter | Mapping[str, Any], name: str = "fil
     return filter if isinstance(filter, Filter) else parse_filter(filter, parts.payload.schema, FILTER_LIMITS, name)
 
 
-def _thresholds(parts: Parts, cuts: Mapping[str, float], strength: float, deepest: int) -> tuple[float, float, float]:
+def _thresholds(
+    parts: Parts, cuts: Mapping[str, float], strength: float, deepest: int, diversity: float
+) -> Sequence[float]:
     """Return the least confidence, presence and share of answers, by what a query asks for, which is checked."""
     for name, value in cuts.items():
         check_between(name, value, 0, 1)
@@ -384,6 +384,8 @@ def _thresholds(parts: Parts, cuts: Mapping[str, float], strength: float, deepes
         name, value = next(cut for cut in cuts.items() if cut[1])
         raise InputError(name, f"0, as version {of.version} has no model of confidence; {bank}", value)
     sure, present, accuracy, coverage = cuts.values()
+    if coverage and diversity:
+        raise InputError("coverage", "none beside diversity, which orders hits anew", coverage)
     if accuracy:
         sure = max(sure, model.threshold(accuracy, "min_accuracy", strength))
     return sure, present, model.least_share(coverage, deepest, strength) if coverage else 0.0
