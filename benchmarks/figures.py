@@ -20,6 +20,7 @@ import numpy as np
 from benchmarks import (
     confidence,
     confidence_of_scores,
+    coverage,
     dimensions,
     expected_gain,
     few_queries,
@@ -163,7 +164,7 @@ NAMED: dict[str, Callable[[], str]] = {
     "table of methods left out": lambda: _lines(left_out.markdown(_sets_of(left_out))),
     "table of confidence": lambda: _lines(confidence.table(kept("performance/confidence.json"))),
     "table of promises": lambda: _lines(promises.table(kept("performance/confidence.json"))),
-    "table of promises by labels": lambda: _lines(promises.by_labels(kept("performance/confidence.json"))),
+    "answered by labels": lambda: promises.answered_by_labels(kept("performance/confidence.json")),
     "table of scores alone": lambda: _lines(confidence_of_scores.table(kept("performance/confidence_of_scores.json"))),
     "table of logs": lambda: _lines(logs_of_search.means(_sets_of(logs_of_search))),
     "table of texts": lambda: _lines(logs_of_search.of_texts(kept("images/logs_of_search.json")["texts"])),
@@ -182,6 +183,7 @@ NAMED: dict[str, Callable[[], str]] = {
     "table of two piles": lambda: _lines(matching.table(kept("performance/matching.json"))),
     "table of one pile": lambda: _lines(matching.table_of_one(kept("performance/matching.json"))),
     "broken matches": lambda: f"{max(matching.broken(kept('performance/matching.json'))):.0%}",
+    "table of coverage": lambda: _lines(coverage.table(kept("performance/coverage.json"))),
     "table of a cache": lambda: _lines(semantic_cache.table(kept("performance/semantic_cache.json"))),
 }
 

@@ -38,7 +38,7 @@ def target_bank(rows, dim):
 
 
 def sums(bank, targets):
-    return log_sum_exp(ArrayVectors(bank, "bank"), ArrayVectors(targets, "targets"), TEMPERATURE)
+    return log_sum_exp(ArrayVectors(bank, "bank"), None, ArrayVectors(targets, "targets"), TEMPERATURE)
 
 
 def mean_of_top_k(bank, targets):

@@ -31,16 +31,10 @@ def test_what_many_ask_counts_once():
     assert set(found.like[found.near_duplicates]) <= set(found.rows)
 
 
-def test_queries_far_from_all_targets_are_left_out_and_named():
+def test_queries_far_from_all_targets_and_those_made_of_one_are_left_out_and_named():
     away = unit(LIVE.mean(axis=0) - 3 * TARGETS.array.mean(axis=0) + RNG.normal(size=(5, LIVE.shape[1])))
-    found = thin(np.concatenate([LIVE, away.astype(np.float32)]), TARGETS)
-    assert found.outliers.tolist() == list(range(300, 305))
-
-
-def test_queries_made_of_a_target_are_left_out_and_named():
-    made = worded_anew(TARGETS.array[4], 5)
-    found = thin(np.concatenate([LIVE, made]), TARGETS)
-    assert found.outliers.tolist() == list(range(300, 305))
+    for others in (away.astype(np.float32), worded_anew(TARGETS.array[4], 5)):
+        assert thin(np.concatenate([LIVE, others]), TARGETS).outliers.tolist() == list(range(300, 305))
 
 
 @pytest.mark.parametrize(

@@ -29,15 +29,14 @@ WORDS, SONGS = "/v1/collections/words", f"/v1/collections/{versions.NAME}"
 def requests():
     """What clients ask, again and again, with the status that each has to get."""
     vectors = catalogs.words().query_bank.astype("<f4")
-    song = {"vector": [1.0, -0.5, 0.25, 0, 0, 0.5, 1, -1]}
     for number in itertools.count():
         vector = vectors[number % len(vectors)]
         yield 200, "POST", f"{WORDS}/query", {"json": {"vector": vector.tolist(), "limit": 5, "with": ["payload"]}}
         yield 200, "POST", f"{WORDS}/query?limit=50&with=vector", {"content": vector.tobytes(), "headers": BINARY}
         yield 200, "POST", f"{WORDS}/query", {"json": {"text": "amber birch", "strength": 0}}
         yield 200, "POST", f"{WORDS}/query/batch", {"content": vectors[:20].tobytes(), "headers": BINARY}
-        yield 200, "POST", f"{SONGS}/query", {"json": song}
-        yield 200, "POST", f"{SONGS}/query/batch", {"json": {"queries": [song] * 5}}
+        yield 200, "POST", f"{SONGS}/query", {"json": versions.ASK}
+        yield 200, "POST", f"{SONGS}/query/batch", {"json": {"queries": [versions.ASK] * 5}}
         yield 200, "GET", f"{WORDS}/points/target-{number % 200 + 50}?with=vector", {}
         yield 200, "POST", f"{WORDS}/count", {}
         yield 422, "POST", f"{WORDS}/query", {"json": {"vector": [1.0] * (number % 20)}}

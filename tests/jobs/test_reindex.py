@@ -203,10 +203,16 @@ def test_failed_gate_leaves_the_version_unpublished_and_names_number_and_bound(f
     assert run(folder).published
 
 
-def test_gates_compare_with_the_version_before(built):
-    write_targets(built / "items" / "a.parquet", names(0, 40), seed=1, title=["another"] * 40)
+def asked(built):
+    """Write a query for each of ten targets, and return their names."""
     pairs = names(0, 10)
     np.save(built / "queries.npy", np.stack([vector(each) for each in pairs]))
+    return pairs
+
+
+def test_gates_compare_with_the_version_before(built):
+    write_targets(built / "items" / "a.parquet", names(0, 40), seed=1, title=["another"] * 40)
+    pairs = asked(built)
     (built / "right.txt").write_text("\n".join(pairs))
     first = {"queries": "queries.npy", "relevant": "right.txt", "max_drop": 0.5}
     gates = {"rows": {"max_change": 0.01}, "canaries": {"max_changed": 0.3}, "r_at_1": first}
@@ -225,8 +231,7 @@ def test_gates_compare_with_the_version_before(built):
 
 
 def test_gate_names_the_first_wrong_label(built):
-    pairs = names(0, 10)
-    np.save(built / "queries.npy", np.stack([vector(each) for each in pairs]))
+    pairs = asked(built)
     (built / "right.json").write_text(json.dumps([*pairs[:7], 7, 8, 9]))
     jobs.rewrite(built, gates={"r_at_1": {"queries": "queries.npy", "relevant": "right.json", "min": 0.5}})
     with pytest.raises(InputError, match=r"gates.r_at_1.relevant \(right.json\), entry 7: .* 2 more entries are wrong"):

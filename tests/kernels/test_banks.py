@@ -54,7 +54,7 @@ def test_sums_over_parts_of_a_bank_come_from_products_with_the_whole(multiplied,
     assert multiplied == [220, 30]
     for ours, each in zip(found, softmaxes, strict=True):
         τ = each.temperature
-        alone = log_sum_exp(each.bank, TARGETS, τ, each.potentials)
+        alone = log_sum_exp(each.bank, each.potentials, TARGETS, τ)
         np.testing.assert_allclose(τ * ours, τ * alone, rtol=0, atol=2e-6)
 
 

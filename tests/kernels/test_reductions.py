@@ -28,7 +28,7 @@ class TestSizesThatStraddleTheBlocks:
     def test_log_sum_exp_is_the_naive_one(self, b, n, temperature, spread):
         bank, targets = bank_and_targets(b, n)
         potentials = spread and spread * np.random.default_rng(0).normal(size=b)
-        found = temperature * reductions.log_sum_exp(source(bank), source(targets), temperature, potentials)
+        found = temperature * reductions.log_sum_exp(source(bank), potentials, source(targets), temperature)
         expected = naive.softmax_offsets(bank, targets, temperature, 0 if potentials is None else potentials)
         np.testing.assert_allclose(found, expected, atol=1e-6, rtol=1e-6)
 
@@ -79,7 +79,7 @@ def test_log_sum_exp_is_right_when_a_later_block_outweighs_the_earlier_by_more_t
     bank = np.stack([steps, np.ones(21)], axis=1).astype(np.float32)
     targets = np.stack([np.array([1, 0.5, 0, -1, 1, 1]), np.linspace(0, 1, 6)], axis=1).astype(np.float32)
     for potentials in (None, np.linspace(-3, 3, 21)):
-        found = reductions.log_sum_exp(source(bank), source(targets), 0.003, potentials)
+        found = reductions.log_sum_exp(source(bank), potentials, source(targets), 0.003)
         expected = naive.softmax_offsets(bank, targets, 0.003, 0 if potentials is None else potentials)
         np.testing.assert_allclose(0.003 * found, expected, atol=2e-6)
 
@@ -87,7 +87,7 @@ def test_log_sum_exp_is_right_when_a_later_block_outweighs_the_earlier_by_more_t
 def test_shipped_block_sizes_give_the_naive_answers_too():
     """Sizes just above the shipped blocks."""
     bank, targets = bank_and_targets(2049, 1025, dim=3)
-    found = 0.05 * reductions.log_sum_exp(source(bank), source(targets), 0.05)
+    found = 0.05 * reductions.log_sum_exp(source(bank), None, source(targets), 0.05)
     np.testing.assert_allclose(found, naive.softmax_offsets(bank, targets, 0.05), atol=1e-6)
 
 
@@ -107,7 +107,7 @@ def test_blocks_shorter_than_asked_for_are_put_together_rightly():
     """A folder of shards ends a block at the end of each shard."""
     bank, targets = bank_and_targets(23, 17)
     shards = [StackedVectors([source(part) for part in np.array_split(rows, 4)], "shards") for rows in (bank, targets)]
-    found = reductions.log_sum_exp(*shards, 0.1, np.arange(23.0))
+    found = reductions.log_sum_exp(shards[0], np.arange(23.0), shards[1], 0.1)
     np.testing.assert_allclose(0.1 * found, naive.softmax_offsets(bank, targets, 0.1, np.arange(23.0)), atol=1e-6)
     _, rows = reductions.top_k(bank, shards[1], 5)
     np.testing.assert_array_equal(rows, naive.top_k(bank @ targets.T, 5)[1])

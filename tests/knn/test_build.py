@@ -83,9 +83,14 @@ def test_cheapest_setting_is_the_first_and_not_the_fastest_to_reach_the_recall()
     assert cheapest_setting(curve, Aims(0.99)).parameters == {"ef": 3}
 
 
+def made(count):
+    """Queries, and the scores of their ten best."""
+    return np.zeros((count, 4), np.float32), np.tile(np.arange(10, 0, -1, dtype=np.float32), (count, 1))
+
+
 def test_measured_settings_hold_the_fastest_of_the_whole_grid():
     """A search that finds the first `found` of ten, of which lists and candidates cap one part each."""
-    queries, exact = np.zeros((200, 4), np.float32), np.tile(np.arange(10, 0, -1, dtype=np.float32), (200, 1))
+    queries, exact = made(200)
     asked = []
 
     def search(rows, k, parameters):
@@ -114,7 +119,7 @@ def test_measured_settings_hold_the_fastest_of_the_whole_grid():
 
 
 def test_walk_does_not_end_at_a_setting_that_is_slow_by_chance():
-    queries, exact = np.zeros((10, 4), np.float32), np.tile(np.arange(10, 0, -1, dtype=np.float32), (10, 1))
+    queries, exact = made(10)
     asked, now = [], [0.0]
 
     def search(rows, k, parameters):

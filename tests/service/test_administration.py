@@ -11,13 +11,13 @@ from support import versions
 from support.contract import code_of
 from support.serving import serving_catalog
 from support.until import until
+from support.versions import ASK
 
 import hubless
 
 NEVER = 3600  # seconds between two looks at the catalog: nothing is found by chance
 READ, ADMIN = "reader-0123456789", "admin-0123456789"
 SONGS = f"/v1/collections/{versions.NAME}"
-ASK = {"vector": [1.0, -0.5, 0.25, 0, 0, 0.5, 1, -1]}
 NOT_NAMES = ["..", "%2e%2e", "%2e%2e%2f%2e%2e", "a%00b", "..%2f..%2fetc", "x" * 300, "%ff%fe", "-a", ".aliases.json"]
 
 

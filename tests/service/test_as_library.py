@@ -53,6 +53,7 @@ CALLS = [
     *((name, {"limit": 5}) for name in (*CORRECTIONS, *OTHERS)),
     ("copies", {"limit": 7, "skip": 7}),
     *(("sure", {"min_accuracy": least, "limit": 2}) for least in (0, 0.9)),
+    ("sure", {"coverage": 0.8, "limit": 3}),
     ("plain", {"min_presence": 0}),
     ("graph", {"parameters": {"ef": 99}}),
 ]

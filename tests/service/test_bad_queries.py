@@ -44,15 +44,17 @@ def test_zero_vector_is_fine_without_a_cosine(http):
 )
 @pytest.mark.parametrize("path", [QUERY, BATCH, "/v1/collections/words/count"])
 def test_body_that_is_not_json_gets_400(http, path, body):
-    answer = http.post(path, content=body, headers={"content-type": "application/json"})
-    refused(answer, 400, "malformed_body")
+    refused(sent(http, path, body), 400, "malformed_body")
+
+
+def sent(http, path, body):
+    return http.post(path, content=body, headers={"content-type": "application/json"})
 
 
 @pytest.mark.parametrize("body", [b"[]", b"5", b"null", b'"amber"'])
 @pytest.mark.parametrize("path", [QUERY, BATCH])
 def test_body_that_is_no_object_gets_422(http, path, body):
-    answer = http.post(path, content=body, headers={"content-type": "application/json"})
-    refused(answer, 422, "invalid_input", "body")
+    refused(sent(http, path, body), 422, "invalid_input", "body")
 
 
 @pytest.mark.parametrize("size", [0, 1, 4 * DIM - 1, 8 * DIM])

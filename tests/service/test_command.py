@@ -1,14 +1,13 @@
 """`hubless serve` as people start it: a process of its own."""
 
 import socket
-import subprocess
-import sys
 from importlib import metadata
 from unittest.mock import patch
 
 import httpx
 import pytest
 import typer
+from support.processes import python
 from support.server_process import served
 from typer.testing import CliRunner
 
@@ -108,10 +107,7 @@ def test_port_that_is_taken_is_told_without_a_traceback(catalog, monkeypatch):
 
 def test_help_imports_nothing_heavy():
     code = "import sys; import hubless_service.command; print(*sys.modules)"
-    loaded = set(
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    )
-    assert not loaded & {"faiss", "fastapi", "hubless", "numpy", "pydantic", "uvicorn"}
+    assert not {*python("-c", code).split()} & {"faiss", "fastapi", "hubless", "numpy", "pydantic", "uvicorn"}
 
 
 @pytest.mark.parametrize(

@@ -40,13 +40,8 @@ def without_model():
     return hubless.Index(correction="none", metric="cosine").fit(None, problem.targets)
 
 
-def test_version_without_a_model_sends_no_confidence_and_refuses_thresholds(serve, without_model):
+def test_version_without_a_model_sends_no_confidence(serve, without_model):
     with serve({"plain": without_model}) as (client, _):
-        path = "/v1/collections/plain/query"
-        answer = client.post(path, json={"vector": [1.0] * 8}).json()
+        answer = client.post("/v1/collections/plain/query", json={"vector": [1.0] * 8}).json()
         assert answer.keys() == {"hits", "collection", "version"}
         assert "share" not in answer["hits"][0]
-        refused = client.post(f"{path}/batch", json={"queries": [{"vector": [1.0] * 8, "min_presence": 0.5}]})
-        assert refused.json()["parameter"] == "queries[0].min_presence"
-        assert "has no model of confidence" in refused.json()["expected"]
-        assert client.post(path, json={"vector": [1.0] * 8, "min_presence": 0}).status_code == 200

@@ -168,10 +168,14 @@ def raw(tmp_path):
     return catalog / NAME, sample, ask
 
 
+def to_be_sampled(home):
+    return give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
+
+
 def test_raw_collection_corrects_itself_once_enough_live_queries_are_sampled(raw, monkeypatch):
     home, sample, ask = raw
     monkeypatch.setattr(maintaining, "LOOK_SECONDS", 0.05)
-    give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
+    to_be_sampled(home)
     made = Maintainer(home.parent, lambda: [living(home.parent)], settings(sample=sample), lambda: None)
     ask(LIVE[:299])
     assert made._waiting() == []
@@ -188,7 +192,7 @@ def test_raw_collection_corrects_itself_once_enough_live_queries_are_sampled(raw
 def test_live_queries_that_are_no_good_bank_leave_the_collection_raw(raw):
     home, sample, ask = raw
     ask(np.random.default_rng(1).normal(size=(300, TARGETS.shape[1])).astype(np.float32))
-    give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
+    to_be_sampled(home)
     assert do_task(bank_of(home)._replace(sample=sample)) == FAILED
     assert read_status(home).problem["detail"].startswith("sampled: expected live queries that the correction suits")
     assert (read_order(home), opened(home).manifest.bank) == (None, None)
@@ -197,7 +201,7 @@ def test_live_queries_that_are_no_good_bank_leave_the_collection_raw(raw):
 def test_bank_that_takes_the_place_of_one_with_enough_live_queries_waits_on(raw):
     home, sample, ask = raw
     ask(LIVE[:100])
-    order = give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
+    order = to_be_sampled(home)
     assert do_task(bank_of(home)._replace(sample=sample)) == 0
     assert (read_order(home), read_status(home).version) == (order, None)
     assert opened(home).manifest.bank is None

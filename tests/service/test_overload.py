@@ -92,6 +92,11 @@ def answers_to(held, client, bodies):
     return asyncio.run(ask())
 
 
+def served_answers(serve, held, bodies):
+    with serve({"words": held}, search_threads=1) as (client, _):
+        return answers_to(held, client, bodies)
+
+
 def test_requests_that_come_while_one_is_searched_go_together(serve, held):
     bodies = [{"vector": vector.tolist()} for vector in VECTORS[:8]]
     with serve({"words": held}, search_threads=1) as (client, _):
@@ -104,16 +109,14 @@ def test_requests_that_come_while_one_is_searched_go_together(serve, held):
 
 def test_requests_that_differ_in_how_to_search_go_apart(serve, held):
     bodies = [{"limit": 3}, {"limit": 4}, {"limit": 3, "with": ["payload"]}, {"strength": 0}, {"filter": {"rank": 7}}]
-    with serve({"words": held}, search_threads=1) as (client, _):
-        answers = answers_to(held, client, [ASK | body for body in bodies])
+    answers = served_answers(serve, held, [ASK | body for body in bodies])
     assert held.asked == [1, 2, 1, 1, 1]
     assert [len(answer.json()["hits"]) for answer in answers] == [10, 3, 4, 3, 10, 1]
     assert ["payload" in answer.json()["hits"][0] for answer in answers] == [False, False, False, True, False, False]
 
 
 def test_wrong_request_does_not_fail_those_that_go_with_it(serve, held):
-    with serve({"words": held}, search_threads=1) as (client, _):
-        answers = answers_to(held, client, [ASK, ASK | {"params": {"ef": 5}}, ASK])
+    answers = served_answers(serve, held, [ASK, ASK | {"params": {"ef": 5}}, ASK])
     assert [answer.status_code for answer in answers] == [200, 200, 422, 200]
     assert answers[2].json()["code"] == "invalid_input"
 
@@ -128,8 +131,7 @@ def test_query_that_breaks_a_search_fails_alone(serve, words, monkeypatch):
         return ask(vectors, *arguments, **options)
 
     monkeypatch.setattr(words, "query", query)
-    with serve({"words": held}, search_threads=1) as (client, _):
-        answers = answers_to(held, client, [{"vector": vector.tolist()} for vector in VECTORS[:12]])
+    answers = served_answers(serve, held, [{"vector": vector.tolist()} for vector in VECTORS[:12]])
     assert [answer.status_code for answer in answers] == [200] * 8 + [500] + [200] * 4
 
 

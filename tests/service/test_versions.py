@@ -11,12 +11,12 @@ import pytest
 from support import versions
 from support.serving import serving_catalog
 from support.until import until
+from support.versions import ASK
 
 import hubless
 from hubless_service.searching.collection_sources import CatalogSource
 
 QUERY = f"/v1/collections/{versions.NAME}/query"
-ASK = {"vector": [1.0, -0.5, 0.25, 0, 0, 0.5, 1, -1]}
 HELD = {**ASK, "limit": 3}
 CONNECTIONS = 8
 

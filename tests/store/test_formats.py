@@ -15,6 +15,7 @@ import hubless
 from hubless.builder.backup import restore
 from hubless.builder.exporting import export
 from hubless.builder.verification import verify_catalog
+from hubless.errors import InputError
 from hubless.search.kept_scores.kept_corrections import KeptCorrections
 from hubless.store.bundle import FORMAT_VERSION
 from hubless.vectors.free_payload import free_table
@@ -68,7 +69,10 @@ def test_format_6_answers_as_then_and_is_restored_served_written_to_merged_and_f
         answer = httpx.post(f"{at}/query", json={"vector": point["vector"], "limit": 1, "min_accuracy": 0.6}).json()
     assert answer["hits"][0]["id"] == "later"
     before = [targets_of(restored, name) for name in NAMES]
-    cut = hubless.open(restored.path, "photos").cut
+    photos = hubless.open(restored.path, "photos")
+    with pytest.raises(InputError, match="coverage: expected none, as confidence is not calibrated for it"):
+        photos.query(np.ones(4), coverage=0.5)
+    cut = photos.cut
     for step, given in ((hubless.merge, ()), (hubless.refit, (np.random.default_rng(1).normal(size=(30, 4)),))):
         assert [step(restored.path, name, *given).format_version for name in NAMES] == [FORMAT_VERSION] * 2
     assert [targets_of(restored, name) for name in NAMES] == before

@@ -6,12 +6,10 @@ Run as a script that forks for each moment, so that a build that the change kill
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-from support import processes
-from support.processes import in_child
+from support.processes import in_child, python
 
 CHANGES = ("cut", "replaced", "written over", "removed")
 INPUTS = ("npy", "parquet", "shards", "csv", "payload", "encoder")
@@ -27,10 +25,7 @@ def run(kinds, root, moments):
 
     `error` and `text` are those of an exception, `right` says whether the version is that of the file at first.
     """
-    command = [sys.executable, __file__, str(root), str(moments), *kinds]
-    done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in python(__file__, root, moments, *kinds).splitlines()]
 
 
 def write(kind, path, data):

@@ -32,6 +32,14 @@ def environment():
     return {**os.environ, "PYTHONPATH": os.pathsep.join([TESTS, *([found] if found else [])]), "OMP_NUM_THREADS": "1"}
 
 
+def python(*arguments):
+    """What a Python of its own prints, in that environment."""
+    command = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def free_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

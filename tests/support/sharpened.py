@@ -47,8 +47,8 @@ def _sharpen_request(properties):
         properties["timeout_ms"]["anyOf"] = [{"type": "integer", "minimum": 10_000}, {"type": "null"}]
     if "params" in properties:  # the flat indexes of the catalog have none
         properties["params"]["anyOf"] = [{"type": "object", "maxProperties": 0}, {"type": "null"}]
-    if "min_accuracy" in properties:  # the catalog has no labels, which it needs
-        properties["min_accuracy"]["anyOf"] = [{"type": "null"}]
+    for name in {"min_accuracy", "coverage"} & properties.keys():  # the catalog has no labels, which they need
+        properties[name]["anyOf"] = [{"type": "null"}]
     if "text" in properties:
         properties["text"]["anyOf"] = [{"type": "string", "enum": WORDS}, {"type": "string"}]
 

@@ -8,6 +8,7 @@ from hubless.store.durable import replace_text
 
 NAME = "songs"
 STEP = 1_000_000
+ASK = {"vector": [1.0, -0.5, 0.25, 0, 0, 0.5, 1, -1]}
 
 
 def build(path, count, *, targets=60, dim=8):

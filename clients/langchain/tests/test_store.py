@@ -87,6 +87,8 @@ def test_relevance_is_the_share_of_the_confidence_once_there_is_a_bank(store):
     assert cut == found[:2]
     retriever = store.as_retriever(search_type="similarity_score_threshold", search_kwargs={"score_threshold": 1.0})
     assert store.similarity_search("question 3", min_confidence=1.0) == []
+    with pytest.raises(HublessError, match="coverage: expected none, as confidence is not calibrated"):
+        store.similarity_search("question 3", coverage=0.9)
     assert retriever.invoke("question 3") == []
 
 

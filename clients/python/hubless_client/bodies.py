@@ -2,6 +2,8 @@
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, TypeVar
 
 from hubless_client.call import Content
@@ -57,3 +59,20 @@ def listed(parameter: str, values: Iterable[Item], expected: str = "a list") -> 
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise CannotSend(f"{parameter}: expected {expected}, got {type(values).__name__} {values!r:.80}")
     return list(values)
+
+
+def content_of(parameter: str, file: bytes | str | PathLike[str]) -> bytes:
+    """The bytes of a file, or those that are given in its place.
+
+    Raises
+    ------
+    CannotSend : it is neither, or cannot be read
+    """
+    if isinstance(file, bytes):
+        return file
+    if not isinstance(file, str | PathLike):
+        raise CannotSend(f"{parameter}: expected bytes, or the path of a file, got {type(file).__name__}")
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise CannotSend(f"{parameter}: expected a file that can be read, got {file}: {error.strerror}") from error

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack
 
-from hubless_client.bodies import in_base64, wanted
+from hubless_client.bodies import content_of, in_base64, wanted
 from hubless_client.errors import CannotSend
 from hubless_client.vectors import VectorLike, pack_one
 
@@ -33,6 +32,8 @@ class QueryOptions(TypedDict, total=False):
         less likely there; 0 to 1
     min_accuracy : the query gets hits only where this share, at least, is right at first, by the labels of the
         collection; 0 to 0.99
+    coverage : as many hits as it takes to hold a right one in this share of queries, `limit` at most, by the same
+        labels; 0 to 1
     explain : whether the hits bring an explanation: their raw rank, and how often their target is found
     """
 
@@ -49,6 +50,7 @@ class QueryOptions(TypedDict, total=False):
     min_confidence: float | None
     min_presence: float | None
     min_accuracy: float | None
+    coverage: float | None
     explain: bool
 
 
@@ -108,17 +110,6 @@ class Query:
     def as_document(self) -> dict[str, Any]:
         """The query as a JSON object, its vector or image in base64."""
         vector = None if self.vector is None else in_base64(pack_one(self.vector))
-        image = None if self.image is None else in_base64(_bytes_of(self.image))
+        image = None if self.image is None else in_base64(content_of("image", self.image))
         asked = {"vector": vector, "text": self.text, "image": image, "id": self.id}
         return {name: value for name, value in asked.items() if value is not None} | in_body(self.options)
-
-
-def _bytes_of(image: Image) -> bytes:
-    if isinstance(image, bytes):
-        return image
-    if not isinstance(image, str | PathLike):
-        raise CannotSend(f"image: expected bytes, or the path of a file, got {type(image).__name__}")
-    try:
-        return Path(image).read_bytes()
-    except OSError as error:
-        raise CannotSend(f"image: expected a file that can be read, got {image}: {error.strerror}") from error

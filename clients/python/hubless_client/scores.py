@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from hubless_client.bodies import in_json, listed
+from hubless_client.bodies import content_of, in_json, listed
 from hubless_client.call import Call, Content, Json, Timeout, nothing
 from hubless_client.errors import CannotSend
 from hubless_client.paths import RERANK, SCORES, of_scores
@@ -136,7 +136,7 @@ class ScoreMethods:
         if file is not None:
             if any(each is not None for each in (labelled, distance, learn, trusted)):
                 raise CannotSend("put_scores: expected no other option beside file, which is fitted already")
-            content = Content(body=_content_of(file), media_type=_ARROW_FILE)
+            content = Content(body=content_of("file", file), media_type=_ARROW_FILE)
         else:
             given = {
                 "lists": _named("lists", lists, _LOGGED),
@@ -200,10 +200,3 @@ def _fields(place: str, each: Any, fields: Sequence[str]) -> dict[str, Any]:
     if len(values) != len(fields):
         raise CannotSend(f"{place}: expected {', '.join(fields)}, got {len(values)} values")
     return dict(zip(fields, values, strict=True))
-
-
-def _content_of(file: str | Path) -> bytes:
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise CannotSend(f"file: expected what hubless log wrote, got {file}: {error.strerror}") from error

@@ -67,7 +67,7 @@ def test_pairs_and_labels_are_lists_too(server):
         ({"lists": [], "file": "x"}, "put_scores: expected either lists or file, got both"),
         ({"file": "x", "distance": True}, "put_scores: expected no other option beside file"),
         ({"file": "x", "learn": True}, "put_scores: expected no other option beside file"),
-        ({"file": "no/such.arrow"}, "file: expected what hubless log wrote, got no/such.arrow: No such file"),
+        ({"file": "no/such.arrow"}, "file: expected a file that can be read, got no/such.arrow: No such file"),
         ({"lists": [(["a"], [1.0], "a")]}, r"lists\[0\]: expected ids, scores, got 3 values"),
         ({"lists": [(["a"], [1.0])], "labelled": [(["a"], [1.0])]}, r"labelled\[0\]: expected ids, scores, relevant"),
     ],

@@ -1053,6 +1053,8 @@ export interface components {
          *     }
          */
         QueryRequest: {
+            /** @description As many hits as it takes to hold a right one in this share of queries, limit at most, by the same labels. */
+            coverage?: number | null;
             /** @description How much hits are to differ from those before them; 0, the default, keeps the ranking. */
             diversity?: number | null;
             /** @description Whether each hit is sent with its rank without the correction, and why it has it. */

@@ -56,7 +56,7 @@ class FittedCorrection(Protocol):
 
 
 class Fitted:
-    """Base of fitted corrections: its `repr` has the plain numbers of their details, and queries need no work."""
+    """Base of fitted corrections: its `repr` has the plain numbers of their details; no work on queries, nor state."""
 
     if TYPE_CHECKING:
 
@@ -70,6 +70,9 @@ class Fitted:
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> QueryTime | None:
         return None
+
+    def state(self) -> State:
+        return {}
 
 
 class Correction(Protocol):

@@ -1,7 +1,7 @@
 """`sinkhorn`: Sinkhorn normalisation with the live query among the bank, as the SIGIR paper has it."""
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from hubless.corrections.base import Details, Rows, State, StateArrays, check_ba
 from hubless.corrections.folded.sinkhorn import PUBLISHED_ITERATIONS
 from hubless.corrections.folded.softmax import FittedSoftmax
 from hubless.corrections.query_time import Candidates, StoredFields
-from hubless.corrections.temperature import check_temperature, resolve_temperature
+from hubless.corrections.temperature import AtTemperature, resolve_temperature
 from hubless.kernels.reductions import Softmax, log_sum_exp, log_sum_exp_each
 from hubless.kernels.similarities import similarities
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64, check_at_least
-from hubless.vectors.sources import VectorSource, in_memory, sample
+from hubless.vectors.sources import VectorSource, in_memory, sample, sampled_rows
 
 _FIT_SAMPLE = 4096
 """Number of targets that the steps of the bank are computed on."""
@@ -120,8 +120,7 @@ class FittedSingleQuery(FittedSoftmax):
         over_bank = [Softmax(bank, temperature, potentials) for potentials in (None, *self.steps)]
         columns = -np.stack(log_sum_exp_each(over_bank, source, advance))
         rows = log_sum_exp_each([Softmax(source, temperature, c) for c in columns[:-1]], bank)
-        count = source.shape[0]
-        some = np.sort(np.random.default_rng(0).choice(count, min(_SAMPLE, count), replace=False))
+        some = sampled_rows(source.shape[0], _SAMPLE)
         return JoinedSinkhorn(
             in_memory(bank),
             columns.astype(np.float32),
@@ -142,7 +141,7 @@ class FittedSingleQuery(FittedSoftmax):
 def bank_steps(bank: VectorSource, targets: VectorSource, temperature: float, iterations: int, total: int) -> F64:
     """Return row potentials r (k − 1, b) of the bank alone after each step but the last, by a sample of the targets."""
     plan = similarities(bank, targets, temperature)
-    c = -log_sum_exp(bank, targets, temperature)
+    c = -log_sum_exp(bank, None, targets, temperature)
     more = np.log(total / targets.shape[0])
     steps = np.empty((iterations - 1, bank.shape[0]))
     for step in steps:
@@ -153,7 +152,7 @@ def bank_steps(bank: VectorSource, targets: VectorSource, temperature: float, it
 
 
 @dataclass(frozen=True)
-class SingleQuerySinkhorn:
+class SingleQuerySinkhorn(AtTemperature):
     """Single-query Sinkhorn: the live query's row after k Sinkhorn steps on [query bank; query] × targets.
 
     With A⁰_ij = s_ij/τ, one step subtracts from A its log-sum-exp over each column, then that over each row. After one
@@ -162,12 +161,10 @@ class SingleQuerySinkhorn:
     Retrieval", SIGIR 2023, section 3.
     """
 
-    temperature: float | Literal["auto"] = "auto"
-    perplexity: float | None = None
     iterations: int = PUBLISHED_ITERATIONS
 
     def __post_init__(self) -> None:
-        check_temperature(self.temperature, self.perplexity)
+        super().__post_init__()
         check_at_least("iterations", self.iterations, 1)
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSingleQuery:

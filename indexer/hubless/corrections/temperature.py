@@ -53,6 +53,17 @@ def check_temperature(
         check_between("perplexity", perplexity, 1, float("inf"), open_low=True)
 
 
+@dataclass(frozen=True)
+class AtTemperature:
+    """Base of softmax methods: τ, or "auto" for the one of a perplexity over the bank; None is `default_perplexity`."""
+
+    temperature: float | Literal["auto"] = "auto"
+    perplexity: float | None = None
+
+    def __post_init__(self) -> None:
+        check_temperature(self.temperature, self.perplexity)
+
+
 def default_perplexity(bank_queries: float) -> float:
     """P = clip(0.1·b, 20, 100), and at most b/2 for very small banks."""
     clipped = float(np.clip(SHARE_OF_BANK * bank_queries, LEAST_PERPLEXITY, MOST_PERPLEXITY))

@@ -11,12 +11,12 @@ A check fails with what NumPy's `testing` says. Problems are made up, and have h
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, get_args
-from unittest import mock
+from unittest import TestCase, mock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,9 +99,9 @@ class CorrectionChecks:
 
     def test_offsets_are_one_finite_number_a_target(self) -> None:
         found = self.offsets()
-        _check(found.dtype == np.float32, f"dtype {found.dtype}")
-        _check(found.shape == (len(self.problem.targets),), f"shape {found.shape}")
-        _check(bool(np.isfinite(found).all()), "not finite")
+        assert found.dtype == np.float32
+        assert found.shape == (len(self.problem.targets),)
+        assert np.isfinite(found).all()
 
     def test_offset_of_a_row_alone_is_its_offset_in_the_batch(self) -> None:
         fitted = self.fit()
@@ -150,20 +150,19 @@ class CorrectionChecks:
         restored = self.kind.fitted.from_state(_through_a_file(fitted.state()), _through_json(fitted.details))
         new = with_hubs(targets=9, seed=5).targets
         np.testing.assert_array_equal(restored.offsets(new), fitted.offsets(new))
-        _check(restored.details == fitted.details, f"{restored.details} instead of {fitted.details}")
+        assert restored.details == fitted.details
 
     def test_bank_of_another_dimension_is_refused_naming_both(self) -> None:
         for which, name in (("bank", "query bank"), ("target_bank", "target bank")):
             narrow = replace(self.problem, **{which: getattr(self.problem, which)[:, :11]})
-            said = _refusal(DimensionMismatch, self.fit, narrow)
-            _check(said.startswith(f"{name}: expected 12 dimensions, as targets has, got 11"), said)
+            with TestCase().assertRaisesRegex(DimensionMismatch, f"^{name}: expected 12 dimensions, as .* has, got 11"):
+                self.fit(narrow)
 
     def test_wrong_parameters_are_refused_by_name(self) -> None:
         for parameter in fields(self.kind.method):
             for wrong in WRONG:
-                given = {**self.parameters, parameter.name: wrong}
-                said = _refusal(InputError, self.kind.method, **given)
-                _check(said.startswith(f"{parameter.name}: expected "), said)
+                with TestCase().assertRaisesRegex(InputError, f"^{parameter.name}: expected "):
+                    self.kind.method(**{**self.parameters, parameter.name: wrong})
 
     def test_what_it_does_to_live_queries_is_restored_from_arrays(self) -> None:
         """Scores of queries by what was restored are those by what was fitted."""
@@ -172,8 +171,7 @@ class CorrectionChecks:
         live = fitted.query_time(near.targets)
         if live is None:
             return
-        if self.kind.live is None:
-            raise AssertionError(f"the class has no `live`, and its query_time gives {type(live).__name__}")
+        assert self.kind.live, f"the class has no `live`, and its query_time gives {type(live).__name__}"
         arrays = _through_a_file({**fitted.state(), **live.arrays()})
         restored = self.kind.live.from_arrays(arrays, _through_json(fitted.details))
         similar = near.queries @ near.targets.T
@@ -185,25 +183,12 @@ class CorrectionChecks:
         for query, line in zip(near.queries, similar, strict=True):
             candidates = Candidates(rows, line, lambda: near.targets)
             scores = live.scores(query, candidates)
-            _check(bool(np.isfinite(scores).all()), "scores that are not finite")
+            assert np.isfinite(scores).all()
             np.testing.assert_array_equal(restored.scores(query, candidates), scores)
-
-
-def _check(holds: bool, said: str) -> None:
-    if not holds:
-        raise AssertionError(said)
 
 
 def _close(found: Any, expected: F32, said: str = "") -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=CLOSE, err_msg=said)
-
-
-def _refusal(kind: type[InputError], call: Callable[..., Any], *arguments: Any, **parameters: Any) -> str:
-    try:
-        call(*arguments, **parameters)
-    except kind as error:
-        return str(error)
-    raise AssertionError(f"no {kind.__name__} was raised")
 
 
 def _of_length_one(problem: MadeUpProblem) -> MadeUpProblem:

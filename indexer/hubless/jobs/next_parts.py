@@ -16,20 +16,19 @@ from hubless.builder.pipeline.next_version import (
 )
 from hubless.builder.pipeline.publishing import Draft
 from hubless.builder.pipeline.refitting import refit_vectors
-from hubless.corrections.banks.bank_checks import COVERED, narrow_notes
+from hubless.corrections.banks.bank_checks import covered, narrow_notes
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import InputError
 from hubless.jobs.gates import labelled_pairs
 from hubless.jobs.job_targets import is_thinned, job_targets, open_bank, open_vectors
 from hubless.jobs.plan import JobPlan
 from hubless.measures.bank_record import BankRecord
-from hubless.measures.coverage import coverage
 from hubless.search.parts import Parts
 from hubless.store import bundle
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.files import Items
 from hubless.vectors.plain_arrow import write_arrow
-from hubless.vectors.sources import StackedVectors, TakenVectors, in_memory, sample
+from hubless.vectors.sources import StackedVectors, TakenVectors, held
 from hubless.vectors.space import Space
 
 _log = logging.getLogger("hubless.banks")
@@ -119,5 +118,4 @@ def _bank_now(made: Parts) -> BankRecord | None:
         return known
     rows, _ = with_vector_first(made)
     targets = TakenVectors(made.targets, rows, TARGETS)
-    found = coverage(queries, in_memory(sample(targets, COVERED)), metric=made.space.metric)
-    return replace(known, coverage=None if found is None else float(f"{found:.3g}"))
+    return replace(known, coverage=covered(held(queries, TARGETS), targets, made.space.metric))

@@ -64,14 +64,14 @@ def coupled_sums(
     Without weights w they are ones. Equal inputs give equal bytes on the same number of cores.
     """
     if is_sharded(bank):
-        over_bank = log_sum_exp(bank, targets, temperature, potentials)
+        over_bank = log_sum_exp(bank, potentials, targets, temperature)
     else:
         (found,) = coupled([Pass(bank, targets, temperature, potentials, weights)])
         if found.shares.min() >= LEAST_SHARE:
             return found.over_bank, np.log(found.shares) - potentials
         over_bank = found.over_bank
     of_targets = -over_bank if weights is None else np.log(weights) - over_bank
-    return over_bank, log_sum_exp(targets, bank, temperature, of_targets)
+    return over_bank, log_sum_exp(targets, of_targets, bank, temperature)
 
 
 @dataclass(frozen=True)

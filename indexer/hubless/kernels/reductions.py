@@ -42,15 +42,9 @@ class Softmax:
         return _Columns(part.count, None if self.potentials is None else part.spread(self.potentials))
 
 
-def log_sum_exp(
-    bank: VectorSource,
-    targets: VectorSource,
-    temperature: float,
-    potentials: F64 | None = None,
-    advance: Advance = no_progress,
-) -> F64:
+def log_sum_exp(bank: VectorSource, potentials: F64 | None, targets: VectorSource, temperature: float) -> F64:
     """Return log Σ_i exp(q_i·t/τ + a_i) over the bank (b, d) for each target (n, d), (n,), shifted for any τ."""
-    return log_sum_exp_each([Softmax(bank, temperature, potentials)], targets, advance)[0]
+    return log_sum_exp_each([Softmax(bank, temperature, potentials)], targets)[0]
 
 
 def log_sum_exp_each(softmaxes: Sequence[Softmax], targets: VectorSource, advance: Advance = no_progress) -> list[F64]:
@@ -60,7 +54,7 @@ def log_sum_exp_each(softmaxes: Sequence[Softmax], targets: VectorSource, advanc
         return [np.concatenate(parts) for parts in zip(*of_shards, strict=True)]
     banks = [each.bank for each in softmaxes]
     if any(map(is_sharded, banks)):
-        over = [partial(_log_sum_exp_over, targets=targets, temperature=each.temperature) for each in softmaxes]
+        over = [partial(log_sum_exp, targets=targets, temperature=each.temperature) for each in softmaxes]
         parts = [over_shards(each.bank, work, each.potentials) for each, work in zip(softmaxes, over, strict=True)]
         return [reduce(np.logaddexp, of_bank) for of_bank in parts]
 
@@ -69,10 +63,6 @@ def log_sum_exp_each(softmaxes: Sequence[Softmax], targets: VectorSource, advanc
         return partial(_LogSumExp, temperature=softmax.temperature, columns=softmax.columns(part))
 
     return stream_each(banks, targets, reduction, advance)
-
-
-def _log_sum_exp_over(bank: VectorSource, potentials: F64 | None, targets: VectorSource, temperature: float) -> F64:
-    return log_sum_exp(bank, targets, temperature, potentials)
 
 
 class _Columns:

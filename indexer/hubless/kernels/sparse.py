@@ -13,6 +13,11 @@ FULL_PRODUCTS = 256
 """A product of full matrices makes so many products of two numbers in the time that one of two entries takes."""
 
 
+def starts_of(lengths: I64) -> I64:
+    """Return where rows of so many entries (b,) begin, and the last one ends, (b + 1,)."""
+    return np.concatenate([[0], np.cumsum(lengths)])
+
+
 class Sparse(NamedTuple):
     """A matrix (b, n): row i has the entries from starts[i] up to starts[i + 1], of `columns` (e,), `values` (e,)."""
 
@@ -43,7 +48,7 @@ class Sparse(NamedTuple):
     def taken(self, rows: I64) -> "Sparse":
         """Return some of the rows, (r, n)."""
         lengths = self.counts[rows]
-        starts = np.concatenate([[0], np.cumsum(lengths)])
+        starts = starts_of(lengths)
         entries = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
         return Sparse(starts, self.columns[entries], self.values[entries], self.width)
 

@@ -11,7 +11,7 @@ Scientific Computing 41(3), 2019 (truncation of the stabilised kernel). The cons
 import numpy as np
 
 from hubless.kernels.coupling import LEAST_SHARE, Pass, coupled_sums
-from hubless.kernels.sparse import Sparse
+from hubless.kernels.sparse import Sparse, starts_of
 from hubless.kernels.together import Fitting
 from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource
@@ -59,7 +59,7 @@ def steps_over_all(
         if (kept := found.entries) is None:
             return potentials + change, steps
         # more steps on the entries that were kept, as long as these hold nearly all
-        sparse = Sparse(np.concatenate([[0], np.cumsum(kept.counts)]), kept.columns, kept.values, len(change))
+        sparse = Sparse(starts_of(kept.counts), kept.columns, kept.values, len(change))
         rest_of_targets = np.maximum(1 - sparse.times(np.ones(len(change))), 0)
         rest_of_bank = np.maximum(found.shares - sparse.turned_times(weights), 0)
         most_rest = (rest_of_bank / found.shares).mean() + MORE_REST

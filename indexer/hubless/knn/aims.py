@@ -12,7 +12,7 @@ from hubless.vectors.arrays import check_between
 
 RECALL = 0.99
 _MILLISECONDS = {"us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1000.0}
-_LATENCY = re.compile(r"\s*([0-9.]+(?:e-?[0-9]+)?)\s*(us|µs|ms|s)\s*")
+_LATENCY = re.compile(r"\s*(\d*\.?\d+(?:e-?\d+)?)\s*(us|µs|ms|s)\s*")
 _BYTES = re.compile(r"\s*(\d*\.?\d+)\s*([kmgtpe]?)(i?)b?\s*", re.IGNORECASE)
 AUTO = "auto"
 FLAT_BYTES = 16 * 2**20
@@ -58,14 +58,9 @@ def _bytes(memory: Any) -> int:
 
 
 def _milliseconds(latency: Any) -> float:
-    value: Any = latency
-    if isinstance(latency, str):
-        match = _LATENCY.fullmatch(latency)
-        try:
-            value = float(match[1]) * _MILLISECONDS[match[2]] if match else 0.0
-        except ValueError:
-            value = 0.0
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+    match = _LATENCY.fullmatch(latency) if isinstance(latency, str) else None
+    value = float(match[1]) * _MILLISECONDS[match[2]] if match else latency
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
         raise InputError("latency", "a time, such as 2ms, 0.5s, or a number of milliseconds", repr(latency))
     return float(value)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hubless.errors import InputError, NotFinite
 from hubless.vectors.arrays import F32, F64, I64
-from hubless.vectors.sources import VectorSource, block_rows, in_memory, rows_of, sample, sampled_rows
+from hubless.vectors.sources import VectorSource, in_memory, mean_row, rows_of, sample, sampled_rows
 
 MULTIPLE = 16
 LARGEST_HALF = 65504.0
@@ -41,8 +41,7 @@ def centre(offsets: F32) -> F32:
 
 def pivot_of(bank: VectorSource, targets: VectorSource, offsets: F32) -> F32:
     """Return the part β·q̄, (d,), of the mean bank query that offsets follow: β = cov(h, q̄·t) / var(q̄·t) in [0, 1]."""
-    mean = sum(block.sum(axis=0, dtype=np.float64) for block in bank.blocks(block_rows(bank.shape[1]))) / bank.shape[0]
-    pivot = np.asarray(mean, np.float32)
+    pivot = mean_row(bank).astype(np.float32)
     projections = in_memory(sample(targets, PIVOT_ROWS)) @ pivot
     spread = projections - projections.mean(dtype=np.float64)
     variance = spread @ spread

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hubless.kernels.reductions import largest_in_rows
-from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.arrays import F32, F64, I64, directions
 from hubless.vectors.comparing import COSINE, comparison
 
 CLUSTERS, ROUNDS = 20, 15
@@ -49,14 +49,12 @@ def _overlap(cluster: I64, finds: I64) -> float:
 
 
 def _clusters(rows: F32, rng: np.random.Generator) -> I64:
-    directions = rows - rows.mean(axis=0)
-    lengths = np.linalg.norm(directions, axis=1, keepdims=True)
-    directions /= np.where(lengths > 0, lengths, 1)
-    centres = directions[rng.choice(len(rows), CLUSTERS, replace=False)]
+    around = directions(rows - rows.mean(axis=0))
+    centres = around[rng.choice(len(rows), CLUSTERS, replace=False)]
     for _ in range(ROUNDS):
-        nearest = (directions @ centres.T).argmax(axis=1)
+        nearest = (around @ centres.T).argmax(axis=1)
         for cluster in np.unique(nearest):
-            total = directions[nearest == cluster].sum(axis=0)
+            total = around[nearest == cluster].sum(axis=0)
             centres[cluster] = total / max(float(np.linalg.norm(total)), 1e-12)
-    found: I64 = (directions @ centres.T).argmax(axis=1)
+    found: I64 = (around @ centres.T).argmax(axis=1)
     return found

@@ -17,7 +17,8 @@ class Answers(NamedTuple):
     """Answers to p labelled queries (p, d): best scores (p, b), and those of targets that are not right, `without`.
 
     `near` (p, 2) is the similarity of the first hit, and of the first that is not right. `there` says of each query
-    whether a target is right for it, `several` whether more than one is, `right` whether the first hit is.
+    whether a target is right for it, `several` whether more than one is, `right` whether the first hit is. `scores`
+    (p, k) are those of all hits, and `among` says which of these are right.
     """
 
     queries: F32
@@ -27,6 +28,8 @@ class Answers(NamedTuple):
     there: Flags
     several: Flags
     near: F32
+    scores: F32
+    among: Flags
 
     @classmethod
     def of(
@@ -42,6 +45,7 @@ class Answers(NamedTuple):
         k is more than 11 by the right rows of a query.
         """
         among = np.stack([np.isin(line, right) for line, right in zip(rows, relevant, strict=True)])
+        counts = np.array([*map(len, relevant)])
         best = scores[:, :DEPTH]
         tied: Flags = np.abs(best - best[:, :1]) <= _ROUNDING * np.maximum(1, np.abs(best[:, :1]))
         others = np.argsort(among, axis=1, kind="stable")[:, :DEPTH]
@@ -52,9 +56,11 @@ class Answers(NamedTuple):
             best,
             np.any(tied & among[:, :DEPTH], axis=1),
             without,
-            np.array([len(each) > 0 for each in relevant]),
-            np.array([len(each) > 1 for each in relevant]),
+            counts > 0,
+            counts > 1,
             np.column_stack([similarities[:, 0], np.take_along_axis(similarities, others[:, :1], axis=1)]),
+            scores,
+            among,
         )
 
     def some(self, rows: slice | NDArray[np.integer]) -> "Answers":

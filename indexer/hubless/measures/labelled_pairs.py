@@ -10,7 +10,7 @@ from hubless.measures.labels import KnownItems, Labels, known_rows
 from hubless.measures.repeats import distinct_rows
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.comparing import COSINE
-from hubless.vectors.sources import SelectedVectors, VectorSource
+from hubless.vectors.sources import SelectedVectors, VectorSource, sampled_rows
 
 FEWEST_PAIRS, MOST_PAIRS = 20, 1000
 _HELD_OUT = 0.2
@@ -67,7 +67,7 @@ def hold_out_pairs(
     both = not fitted or len(firsts) < SMALL_BANK
     judges = min(len(labelled), MOST_JUDGES, round(_HELD_OUT * len(firsts)))
     count = len(labelled) if both else max(FEWEST_PAIRS, round(_HELD_OUT * len(labelled)), judges)
-    chosen = np.sort(np.random.default_rng([seed, 2]).choice(labelled, min(count, MOST_PAIRS), replace=False))
+    chosen = labelled[sampled_rows(len(labelled), min(count, MOST_PAIRS), [seed, 2])]
     pairs = LabelledPairs(bank.take(firsts[chosen]), [right[place] for place in chosen], both and fitted)
     if both:
         return bank, pairs

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels.threads import one_blas_thread
-from hubless.vectors.arrays import F32, F64
+from hubless.vectors.arrays import F32, F64, directions
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import VectorSource, block_rows, plain_vectors
 
@@ -50,8 +50,7 @@ def related(queries: F32, targets: F32, seed: int = 0) -> float | None:
     """
     rng = np.random.default_rng(seed)
     dim = queries.shape[1]
-    centred = _directions(queries)
-    others = _directions(targets)
+    centred, others = (directions(rows - rows.mean(axis=0)) for rows in (queries, targets))
     strangers = (centred * rng.choice(np.array([-1, 1], np.float32), dim))[:, rng.permutation(dim)]
     real, chance = ((each @ others.T).max(axis=1) for each in (centred, strangers))
     return None if float(np.median(chance)) > CROWDED else _auc(real, chance)
@@ -80,13 +79,6 @@ def _discriminant(one: F32, other: F32) -> F64:
     with one_blas_thread:  # several would wait for each other
         direction: F64 = np.linalg.solve(covariance + ridge * np.eye(len(covariance)), means)
     return direction
-
-
-def _directions(rows: F32) -> F32:
-    centred = rows - rows.mean(axis=0)
-    lengths = np.linalg.norm(centred, axis=1, keepdims=True)
-    directions: F32 = centred / np.where(lengths > 0, lengths, 1)
-    return directions
 
 
 def _auc(high: NDArray[np.floating], low: NDArray[np.floating]) -> float:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError
-from hubless.kernels.sparse import Sparse
+from hubless.kernels.sparse import Sparse, starts_of
 from hubless.measures.labelled_answers import DEPTH
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.object_rows import brief
@@ -47,7 +47,7 @@ class ScoreLists:
         cls, ids: pa.Array, columns: NDArray[np.int32], scores: F64, lengths: I64, *, distance: bool
     ) -> "ScoreLists":
         """Return lists of so many hits each, without those that have none, with each list sorted."""
-        starts = np.concatenate([[0], np.cumsum(lengths[lengths > 0])])
+        starts = starts_of(lengths[lengths > 0])
         if distance:
             scores = np.negative(scores)
         return cls(ids, starts, *_sorted(columns, scores, starts), np.flatnonzero(lengths))
@@ -74,7 +74,7 @@ class ScoreLists:
         hits = kept[self.columns]
         lengths = np.add.reduceat(hits.astype(np.int64), self.starts[:-1])
         columns = (np.cumsum(kept) - 1)[self.columns[hits]].astype(np.int32)
-        starts = np.concatenate([[0], np.cumsum(lengths[lengths > 0])])
+        starts = starts_of(lengths[lengths > 0])
         return ScoreLists(self.ids.filter(pa.array(kept)), starts, columns, self.scores[hits], self.given[lengths > 0])
 
     def distinct(self, clients: I64 | None = None) -> tuple[I64, I64]:

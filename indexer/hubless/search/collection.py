@@ -32,8 +32,8 @@ MOST_STRENGTH = 2.0
 FULL_STRENGTH, TARGET_STRENGTH = 1.0, 0.0
 """The second is the default of `ids`, which ask for targets like a target. That of queries is in the manifest."""
 FILTER_CACHE = 64 * 2**20
-_NO_CUT = (0, 0, 0)
-"""Least confidence, presence and accuracy that leave all answers as they are."""
+_NO_CUTS = {"min_confidence": 0, "min_presence": 0, "min_accuracy": 0, "coverage": 0}
+"""They leave all answers as they are."""
 
 
 class Collection:
@@ -155,6 +155,7 @@ class Collection:
         min_confidence: float = 0.0,
         min_presence: float = 0.0,
         min_accuracy: float = 0.0,
+        coverage: float = 0.0,
     ) -> Results:
         """Find the best targets of each query by score = similarity − strength·offset.
 
@@ -182,6 +183,8 @@ class Collection:
             target is less likely there, has no hits. 0 cuts nothing
         min_accuracy : from 0 to 0.99. Only those queries have hits of which at least this share has a right first hit,
             by the labels that calibrated confidence at this strength: docs/confidence.md. 0 cuts nothing
+        coverage : from 0 to 1. Queries have as many hits as they need, up to the limit: so that in this share of
+            queries a right target is among them, by the same labels. The best hit is always there. 0 cuts nothing
 
         Raises
         ------
@@ -202,16 +205,20 @@ class Collection:
             check_at_least("limit", limit, 1)
             check_at_least("skip", skip, 0)
             check_between("strength", strength, 0, MOST_STRENGTH)
-        cutting = (min_confidence, min_presence, min_accuracy) != _NO_CUT
-        if cutting:
-            min_confidence = _least_confidence(parts, min_confidence, min_presence, min_accuracy, strength)
+        cuts = {
+            "min_confidence": min_confidence,
+            "min_presence": min_presence,
+            "min_accuracy": min_accuracy,
+            "coverage": coverage,
+        }
+        least = None if cuts == _NO_CUTS else _thresholds(parts, cuts, strength, skip + limit, diversity)
         matches = None if filter is None else _matches(filter, parts)
         chosen = None
         if group_by is not None or diversity != 0:
             chosen = selection(parts, group_by, diversity, skip + limit)
         asked = Question(queries, strength, parameters or {}, matches, own)
         results = answered(parts, asked, skip, limit, chosen, take, explain=explain)
-        return results.cut(min_confidence, min_presence) if cutting else results
+        return results if least is None else results.cut(*least)
 
     def _like(self, parts: Parts, vectors: ArrayLike | None, ids: Sequence[str | int] | None) -> tuple[F32, I64]:
         """Return the vectors of targets as queries, and the row of each, which it leaves out of its answer."""
@@ -365,21 +372,23 @@ def filter_of(parts: Parts, filter: Filter | Mapping[str, Any], name: str = "fil
     return filter if isinstance(filter, Filter) else parse_filter(filter, parts.payload.schema, FILTER_LIMITS, name)
 
 
-def _least_confidence(
-    parts: Parts, min_confidence: float, min_presence: float, min_accuracy: float, strength: float
-) -> float:
-    """Return the least confidence of an answer, by the thresholds of a query, which are checked."""
-    check_between("min_confidence", min_confidence, 0, 1)
-    check_between("min_presence", min_presence, 0, 1)
-    asked = {"min_confidence": min_confidence, "min_presence": min_presence, "min_accuracy": min_accuracy}
+def _thresholds(
+    parts: Parts, cuts: Mapping[str, float], strength: float, deepest: int, diversity: float
+) -> Sequence[float]:
+    """Return the least confidence, presence and share of answers, by what a query asks for, which is checked."""
+    for name, value in cuts.items():
+        check_between(name, value, 0, 1)
     if (model := parts.cut) is None:
         of = parts.manifest
         bank = f"build it with a query bank, or give it one: PUT /v1/collections/{of.collection}/bank"
-        name = next(name for name, value in asked.items() if value)
-        raise InputError(name, f"0, as version {of.version} has no model of confidence; {bank}", asked[name])
-    if min_accuracy == 0:
-        return min_confidence
-    return max(min_confidence, model.threshold(min_accuracy, "min_accuracy", strength))
+        name, value = next(cut for cut in cuts.items() if cut[1])
+        raise InputError(name, f"0, as version {of.version} has no model of confidence; {bank}", value)
+    sure, present, accuracy, coverage = cuts.values()
+    if coverage and diversity:
+        raise InputError("coverage", "none beside diversity, which orders hits anew", coverage)
+    if accuracy:
+        sure = max(sure, model.threshold(accuracy, "min_accuracy", strength))
+    return sure, present, model.least_share(coverage, deepest, strength) if coverage else 0.0
 
 
 def open_collection(

@@ -17,8 +17,9 @@ _FAR = 1e30
 def cut_state(state: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
     """Return the arrays of a model of confidence: h = (z/½ + similarity/∞)/2 was z.
 
-    A promise that was not made keeps what the next higher one does.
+    A promise that was not made keeps what the next higher one does. No labels were kept for coverage.
     """
+    state = {"found": np.zeros((0, 2)), **state}
     if "labels" in state:
         return state
     cuts = np.where(state["cuts"] > 1, np.nan, state["cuts"])

@@ -26,7 +26,10 @@ def _environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"commas": "{:,}".format, "percent": lambda share: f"{100 * share:.1f} %"}
-    environment.filters["link"] = link_of
-    environment.filters["code"] = lambda text: Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 escaped
+    environment.filters.update(
+        commas="{:,}".format,
+        percent=lambda share: f"{100 * share:.1f} %",
+        link=link_of,
+        code=lambda text: Markup(_CODE.sub(r"<code>\1</code>", str(escape(text)))),  # noqa: S704 escaped
+    )
     return environment

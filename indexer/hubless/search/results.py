@@ -68,7 +68,7 @@ class Results:
     `similarities` q·t less strength · `offsets` h. `corrected` (m,) says if a gate was switched on for each query; None
     without a gate. `rescoring` is how many seconds a rescorer took.
     `explanations` and `payload` are m lists of k, if they were asked for. `assessed` says how sure answers are; None
-    without a model. A query that a threshold cut has no hits and no ids; the arrays have its line as it was.
+    without a model. A query that a threshold cut has fewer hits and ids, or none; all else has its line as it was.
     """
 
     rows: I64
@@ -114,12 +114,17 @@ class Results:
         """A mask (m,) of the queries that kept their hits."""
         return np.ones(len(self), np.bool_) if self.kept is None else self.kept
 
-    def cut(self, min_confidence: float, min_presence: float) -> "Results":
-        """The same without the hits of queries that are below a threshold. Results without a model stay as they are."""
+    def cut(self, min_confidence: float, min_presence: float, least_share: float) -> "Results":
+        """The same without the hits of queries that are below a threshold, and without hits of a smaller share.
+
+        The first hit has share enough. Results without a model stay as they are.
+        """
         if self.assessed is None:
             return self
-        kept = (self.assessed.confidence >= min_confidence) & (self.assessed.presence >= min_presence)
-        ids = [line if keep else [] for line, keep in zip(self.ids, kept.tolist(), strict=True)]
+        sure = self.assessed.confidence
+        kept = (sure >= min_confidence) & (self.assessed.presence >= min_presence)
+        counts = kept * np.count_nonzero(np.minimum(sure, np.float32(least_share)) <= self.assessed.shares.T, axis=0)
+        ids = [line[:count] for line, count in zip(self.ids, counts.tolist(), strict=True)]
         return replace(self, ids=ids, kept=kept)
 
     @cached_property
@@ -164,8 +169,8 @@ class Results:
         count = len(self.ids[query])
         columns = (column[query, :count] for column in (self.rows, self.scores, self.similarities, self.offsets))
         nothing = [None] * count
-        why = self.explanations[query] if self.explanations else nothing
-        payload = self.payload[query] if self.payload else nothing
+        why = self.explanations[query][:count] if self.explanations else nothing
+        payload = self.payload[query][:count] if self.payload else nothing
         shares = nothing if self.assessed is None else self.assessed.shares[query, :count].tolist()
         numbers = (column.tolist() for column in columns)
         return [Hit(*hit) for hit in zip(self.ids[query], *numbers, why, payload, shares, strict=True)]

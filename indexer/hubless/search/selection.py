@@ -9,7 +9,7 @@ from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.labelled_answers import DEPTH
 from hubless.search.parts import Parts
 from hubless.search.ranker import Question, Ranked, joined
-from hubless.vectors.arrays import F32, I64, check_between
+from hubless.vectors.arrays import F32, I64, check_between, directions
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.free_payload import is_free
 
@@ -125,9 +125,8 @@ def diverse(scores: F32, vectors: F32, k: int, diversity: float, metric: str = C
     Under metric euclidean −½|t − t'|² takes the place of the cosine.
     """
     made = comparison(metric)
-    lengths = np.ones((1, 1)) if made.lifted else np.linalg.norm(vectors, axis=1, keepdims=True)
-    rows = vectors / np.where(lengths > 0, lengths, 1)
-    asking = made.turned(rows.astype(np.float32))
+    rows = vectors if made.lifted else directions(vectors)
+    asking = made.turned(rows)
     value = (1 - diversity) * scores.astype(np.float64)
     nearest = np.full(len(rows), -np.inf)
     chosen: list[int] = []

@@ -180,6 +180,13 @@ def unit_rows(rows: F32, name: str, numbers: int | I64 | None = 0) -> F32:
     return unit
 
 
+def directions(rows: F32) -> F32:
+    """Return rows (m, d) divided by their length; rows of zeros stay."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    found: F32 = np.divide(rows, np.where(lengths > 0, lengths, 1))
+    return found
+
+
 def unit_row(vector: ArrayLike, dim: int) -> F32 | None:
     """Return a float32 vector (d,) or (1, d) of length 1, as (1, d), quickly; None for anything else."""
     if not isinstance(vector, np.ndarray) or vector.dtype != np.float32:

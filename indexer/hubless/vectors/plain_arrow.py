@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from hubless.errors import InputError
+from hubless.vectors.arrays import is_list
 
 _HEADER, _COMPRESSION = 2, 3
 """Places of fields in the flatbuffers of a message and of a record batch: Message.fbs of Arrow."""
@@ -61,7 +62,7 @@ def _check_stored(array: Any, size: int) -> None:
     if pa.types.is_struct(kind):
         for place in range(kind.num_fields):
             _check_stored(array.field(place), size)
-    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    elif is_list(kind):
         if pa.types.is_null(kind.value_type) and len(array.values) > size:
             raise InputError("body", f"lists of at most {size} nulls", len(array.values))
         _check_stored(array.values, size)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hubless.errors import InputError
-from hubless.vectors.arrays import F32, I64, as_array, as_float32, check_dim, short_rows
+from hubless.vectors.arrays import F32, F64, I64, as_array, as_float32, check_dim, short_rows
 from hubless.vectors.comparing import OF_QUERIES, ComparedSide, comparison
 
 BLOCK_BYTES = 16 * 2**20
@@ -302,6 +302,14 @@ def in_memory(source: VectorSource) -> F32:
     return np.concatenate(list(source.blocks(block_rows(source.shape[1]))))
 
 
+def mean_row(source: VectorSource) -> F64:
+    """Return the mean (d,) of all rows."""
+    total: F64 = np.zeros(source.shape[1])
+    for block in source.blocks(block_rows(source.shape[1])):
+        total += block.sum(axis=0, dtype=np.float64)
+    return total / source.shape[0]
+
+
 def sample(source: VectorSource, count: int, seed: int = 0) -> VectorSource:
     """Return the source itself if it has at most `count` rows, and else that many rows chosen at random, in memory."""
     if source.shape[0] <= count:
@@ -309,7 +317,7 @@ def sample(source: VectorSource, count: int, seed: int = 0) -> VectorSource:
     return ArrayVectors(source.take(sampled_rows(source.shape[0], count, seed)), f"sample of {source.name}")
 
 
-def sampled_rows(total: int, count: int, seed: int = 0) -> I64:
+def sampled_rows(total: int, count: int, seed: int | list[int] = 0) -> I64:
     """Return the rows that `sample` takes of a source of `total` rows, ascending."""
     if total <= count:
         return np.arange(total)

@@ -136,6 +136,8 @@ class QueryOptions(RequestModel):
     min_accuracy: Share | None = maybe(
         "Queries get hits only where this share, at least, is right at first, by the labels that calibrated confidence."
     )
+    coverage: Share | None = None
+    """As many hits as it takes to hold a right one in this share of queries, limit at most, by the same labels."""
     explain: bool | None = None
     """Whether each hit is sent with its rank without the correction, and why it has it."""
     timeout_ms: Milliseconds | None = None

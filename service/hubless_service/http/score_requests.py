@@ -14,6 +14,7 @@ from hubless.scores.reading import read_lists
 from hubless.scores.score_correction import KEY, ScoreCorrection
 from hubless.search.collection import MOST_STRENGTH
 from hubless.search.kept_scores.learned_lists import PutLists
+from hubless.vectors.arrays import is_list, is_text
 from hubless_service.http.arrow import ARROW, ARROW_FILE, read_table
 from hubless_service.http.problems import clip, describe
 from hubless_service.http.requests import (
@@ -153,9 +154,8 @@ class PutScoresRequest(ScoresOptions):
         return made
 
 
-_TEXTS = pa.types.is_string, pa.types.is_large_string
 _KNOWN = {
-    **dict.fromkeys(("id", "ids", "query"), ((pa.types.is_integer, *_TEXTS), "whole numbers or strings")),
+    **dict.fromkeys(("id", "ids", "query"), ((pa.types.is_integer, is_text), "whole numbers or strings")),
     **dict.fromkeys(("score", "scores", "offset"), ((pa.types.is_integer, pa.types.is_floating), "numbers")),
 }
 
@@ -171,7 +171,7 @@ def _check_types(table: pa.Table) -> None:
         kind = column.type
         count = len(column)
         if name.endswith("s"):
-            if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+            if not is_list(kind):
                 raise InputError(f"body.{name}", f"a column of lists of {expected}", clip(str(kind)))
             kind = kind.value_type
             count = sum(len(chunk.values) for chunk in column.chunks)

@@ -84,10 +84,9 @@ def test_accuracy_without_labels_is_refused_and_none_cuts_nothing(index):
     assert index.query(QUERIES, min_accuracy=0).answered.all()
     with pytest.raises(InputError, match=r"^min_accuracy: expected none, as confidence is not calibrated"):
         index.query(QUERIES, min_accuracy=0.9)
-    with pytest.raises(InputError, match=r"^min_accuracy: expected 0, .* no model of confidence"):
-        without_model(index).query(QUERIES, min_accuracy=0.9)
 
 
-def test_threshold_on_a_version_without_a_model_says_what_to_do(index):
-    with pytest.raises(InputError, match=r"min_confidence.*no model of confidence; build it with a query bank"):
-        without_model(index).query(QUERIES, min_confidence=0.5)
+@pytest.mark.parametrize("name", ["min_confidence", "min_accuracy", "coverage"])
+def test_threshold_on_a_version_without_a_model_says_what_to_do(index, name):
+    with pytest.raises(InputError, match=f"^{name}: expected 0, .*no model of confidence; build it with a query bank"):
+        without_model(index).query(QUERIES, **{name: 0.5})

@@ -37,6 +37,11 @@ def fitted(correction="auto", relevant=LABELS, **more):
     return hubless.Index(correction, "cosine").fit(BANK, TARGETS, ids=IDS, relevant=relevant, **more)
 
 
+def built(catalog, bank=BANK, **more):
+    hubless.build(catalog, "c", TARGETS, bank, ids=IDS, metric="cosine", **more)
+    return hubless.open(catalog, "c")
+
+
 @pytest.mark.parametrize("correction", ["none", "auto", "dis", "sinkhorn"])
 def test_labels_of_the_bank_make_confidence_a_probability(correction):
     index = fitted(correction)
@@ -61,8 +66,7 @@ def test_only_answers_at_the_calibrated_strength_are_called_probabilities():
 
 
 def test_version_calibrated_later_answers_as_before_and_as_an_index_calibrated_in_memory(tmp_path):
-    hubless.build(tmp_path, "c", TARGETS, BANK, ids=IDS, metric="cosine")
-    before = hubless.open(tmp_path, "c")
+    before = built(tmp_path)
     labels = [[IDS[row]] for row in LIVE_ROWS[:150]]
     made = hubless.calibrate(tmp_path, "c", LIVE[:150], labels)
     after = hubless.open(tmp_path, "c")
@@ -70,12 +74,13 @@ def test_version_calibrated_later_answers_as_before_and_as_an_index_calibrated_i
     assert (before.query(LIVE).ids, before.query(LIVE).calibrated) == (after.query(LIVE).ids, False)
     before.calibrate(LIVE[:150], labels)
     np.testing.assert_array_equal(before.query(LIVE).confidence, after.query(LIVE).confidence)
+    assert before.query(LIVE, 50, coverage=0.8).ids == after.query(LIVE, 50, coverage=0.8).ids
     assert error(after) < 0.07
 
 
 @pytest.mark.parametrize("accuracy", [0.8, 0.9])
 def test_version_keeps_its_promise_on_other_queries(tmp_path, accuracy):
-    hubless.build(tmp_path, "c", TARGETS, BANK, ids=IDS, metric="cosine")
+    built(tmp_path)
     labels = [[IDS[row]] for row in LIVE_ROWS[:300]]
     made = hubless.calibrate(tmp_path, "c", LIVE[:300], labels)
     assert accuracy in made.confidence.accuracies
@@ -91,6 +96,24 @@ def test_version_keeps_its_promise_on_other_queries(tmp_path, accuracy):
         index.query(LIVE, min_accuracy=accuracy, strength=0.5)
     with pytest.raises(InputError, match=r"min_accuracy: expected a number of at least 0 and at most 0\.99"):
         index.query(LIVE, min_accuracy=1)
+
+
+def test_queries_have_as_many_hits_as_hold_the_right_one_as_often_as_asked_for():
+    index = fitted(relevant=None, payload=[{"number": row} for row in range(N)])
+    index.calibrate(LIVE[:400], [[IDS[row]] for row in LIVE_ROWS[:400]])
+    live, right = LIVE[400:], [IDS[row] for row in LIVE_ROWS[400:]]
+    whole = index.query(live, N)
+    found = index.query(live, 50, coverage=0.9, with_payload=True, explain=True)
+    counts = [*map(len, found.ids)]
+    assert np.mean([own in ids for own, ids in zip(right, found.ids, strict=True)]) == pytest.approx(0.9, abs=0.03)
+    ranks = [1 + ids.index(own) for own, ids in zip(right, whole.ids, strict=True)]
+    assert np.mean(counts) < 0.75 * np.quantile(ranks, 0.9)
+    assert (found.answered.all(), min(counts)) == (True, 1)
+    for line, ids in enumerate(whole.ids[:50]):
+        assert [hit.id for hit in found[line]] == ids[: counts[line]]
+    for options, message in (({"strength": 0.5}, "but at strength 1"), ({"diversity": 0.5}, "beside diversity")):
+        with pytest.raises(InputError, match=f"^coverage: expected none {message}"):
+            index.query(live, 50, **options, coverage=0.9)
 
 
 def test_queries_without_a_right_target_count_as_answered_wrong(tmp_path):
@@ -123,8 +146,7 @@ def test_scores_alone_say_what_the_version_says():
 
 
 def test_merge_carries_the_model_and_refit_its_calibration(tmp_path):
-    hubless.build(tmp_path, "c", TARGETS, BANK, ids=IDS, metric="cosine", relevant=LABELS)
-    first = hubless.open(tmp_path, "c")
+    first = built(tmp_path, relevant=LABELS)
     first.add(TARGETS[:2] + 1, ["new1", "new2"])
     assert first.query(LIVE).calibrated  # beside the index, too
     first.save(tmp_path, "c")
@@ -138,7 +160,7 @@ def test_merge_carries_the_model_and_refit_its_calibration(tmp_path):
 
 
 def test_refit_takes_labels_of_the_queries_that_it_is_given(tmp_path):
-    hubless.build(tmp_path, "c", TARGETS, BANK[:100], ids=IDS, metric="cosine")
+    built(tmp_path, BANK[:100])
     made = hubless.refit(tmp_path, "c", BANK[100:], append=True, relevant=LABELS[100:])
     assert made.confidence.pairs == made.decided.labels.queries == 80  # a fifth of the bank
     assert made.bank.queries == 320

@@ -105,7 +105,7 @@ def test_level_of_a_strength_lies_on_the_line_through_raw_and_full():
     assert (made.level(2.0).temperature, made.level(2.0).of_z) == pytest.approx((0.06, 0.1))  # no unit falls to 0
 
 
-@pytest.mark.parametrize(("m", "d"), [(12, 40), (40, 6), (40, 40)])
+@pytest.mark.parametrize(("m", "d"), [(12, 40), (40, 6), (40, 40), (8, 6)])
 def test_weights_are_those_of_the_penalty_that_predicts_best_what_is_left_out(m, d):
     queries, scores = RNG.normal(size=(m, d)).astype(np.float32), best_scores(m)
     scores[:, 1] += 0.02 * queries[:, 0]
@@ -126,6 +126,7 @@ def test_weights_are_those_of_the_penalty_that_predicts_best_what_is_left_out(m,
     expected = solved(min(PENALTIES, key=error), slice(None))[0]
     level = fitted(queries, scores).levels[0]
     np.testing.assert_allclose(level.weights, expected, atol=1e-5)
+    assert level.temperature == pytest.approx(np.median(scores[:, 1:11].std(axis=1)), rel=1e-5)
     assert level.near == pytest.approx(scores[:, 1].mean(), rel=1e-5)
     heights = (scores[:, 0] - queries @ level.weights - level.constant) / level.temperature
     assert (level.of_z, level.of_similarity) == pytest.approx((heights.std(), scores[:, 0].std()), rel=1e-3)
@@ -235,7 +236,7 @@ def test_labels_with_several_right_targets_let_height_count_which_scores_alone_d
     right = RNG.random(len(height)) < 1 / (1 + np.exp(-4 * (height - np.median(height))))
     told = []
     for several in (np.zeros_like(right), np.arange(len(right)) % 10 == 0):
-        answers = Answers(queries, best, right, best, np.ones_like(right), several, best[:, [0, 0]])
+        answers = Answers(queries, best, right, best, np.ones_like(right), several, best[:, [0, 0]], best, best > 0)
         made = fitted(queries, best).calibrated_by(answers.some(slice(400)), 1.0)
         told.append((made.lean, auroc(assess(made, best[400:], queries[400:]).confidence, right[400:])))
     assert [lean for lean, _ in told] == [0, 1]

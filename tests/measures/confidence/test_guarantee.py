@@ -101,8 +101,6 @@ def test_too_few_labels_are_told_with_how_many_more():
     assert guaranteed_cut(RNG.random(20), np.ones(20, bool)).more == 37
     assert guaranteed_cut(-np.arange(30), np.arange(30) != 5).more == 27
     assert guaranteed_cut(RNG.random(300), np.zeros(300, bool)) == hubless.GuaranteedCut(None, 0, 0)
-    right = np.arange(200) % 20 > 0  # of the best 38 two are wrong: one is what passes, and four of 114 do
-    assert guaranteed_cut(-np.arange(200), right) == hubless.GuaranteedCut(None, 0, 400)
     assert guaranteed_cut([], np.zeros(0, bool)).more == 57
 
 

@@ -1,10 +1,9 @@
 import json
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from support.processes import python
 
 import hubless
 from hubless.errors import InputError
@@ -167,4 +166,4 @@ def test_cut_needs_neither_faiss_nor_what_searches():
         "hubless.Cut.fit([[3.0, 2.0, 1.0]] * 20).confidence([3.0, 2.0])\n"
         "print([name for name in ('pydantic', 'hubless.search', 'scipy.stats') if name in sys.modules])"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert python("-c", code) == "[]\n"

@@ -1,7 +1,5 @@
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 from support import processes, small
@@ -94,9 +92,7 @@ for after in moments:
 
 def killed(folder, work, moments):
     """Return by moment where the work was done, and whether it was killed."""
-    command = [sys.executable, "-c", KILLED, str(folder), work, *map(str, moments)]
-    done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=True)
-    ended = map(json.loads, done.stdout.splitlines())
+    ended = map(json.loads, processes.python("-c", KILLED, folder, work, *moments).splitlines())
     return {moment: (folder / str(moment), error == "killed") for moment, error in zip(moments, ended, strict=True)}
 
 

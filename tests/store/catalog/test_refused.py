@@ -1,8 +1,6 @@
 import errno
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -125,10 +123,8 @@ def test_catalog_that_cannot_be_written_read_or_entered_says_so(shared, tmp_path
             f"StorageError {shared / 'closed' / 'c'}: no permission"
         ),
     }
-    command = [sys.executable, "-c", AS_NOBODY, str(path), str(tmp_path), *expected]
-    done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert dict(zip(expected, done.stdout.splitlines(), strict=True)) == expected
+    said = processes.python("-c", AS_NOBODY, path, tmp_path, *expected).splitlines()
+    assert dict(zip(expected, said, strict=True)) == expected
     assert small.contents(path) == before
 
 
@@ -142,10 +138,8 @@ def test_catalog_that_cannot_be_written_read_or_entered_says_so(shared, tmp_path
     ],
 )
 def test_refusal_of_the_disk_is_said_in_words_with_the_path(number, words):
-    with pytest.raises(StorageError) as caught, storage_errors(Path("folder")):
-        raise OSError(number, os.strerror(number))
-    assert str(caught.value) == f"folder: {words}"
-    with pytest.raises(StorageError) as caught, storage_errors(Path("folder")):
-        raise OSError(number, os.strerror(number), "folder/file")
-    assert str(caught.value) == f"folder/file: {words}"
+    for named in ((), ("folder/file",)):
+        with pytest.raises(StorageError) as caught, storage_errors(Path("folder")):
+            raise OSError(number, os.strerror(number), *named)
+        assert str(caught.value) == f"{''.join(named) or 'folder'}: {words}"
     assert caught.value.code == "storage"

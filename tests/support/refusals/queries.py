@@ -34,6 +34,7 @@ OF_TYPES = rows_of(
         ("shelf", "group_by: expected a column of the payload, year, price", UnknownField),
         (3, "group_by: expected a …, got 3"),
     ],
+    coverage=[(2, f"coverage: {SHARE}"), (0.9, "coverage: expected none, as confidence is not calibrated")],
     min_accuracy=[(2, "min_accuracy: expected a number …0…, got 2"), (0.9, "min_accuracy: expected ")],
     doors=(PYTHON, HTTP),
 )

@@ -9,8 +9,9 @@ import pyarrow as pa
 from hubless.encoders.halves import each_encoded
 from hubless.errors import InputError, UnknownField, UnknownWords, names_of
 from hubless.search.collection import Collection
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, is_text
 from hubless.vectors.free_payload import free_rows, is_free
+from hubless.vectors.sources import sampled_rows
 
 MOST_PAYLOAD_QUERIES = 10_000
 """A bank of more queries corrects hardly better."""
@@ -42,8 +43,7 @@ def encoded_texts(
 ) -> F32:
     """Return texts of payload columns as vectors (b, d), each once, at most `most`; without those of unknown words."""
     texts = list(dict.fromkeys(texts))
-    if len(texts) > most:
-        texts = [texts[row] for row in np.sort(np.random.default_rng(0).choice(len(texts), most, replace=False))]
+    texts = [texts[row] for row in sampled_rows(len(texts), most)]
     encoded = [
         vector
         for start in range(0, len(texts), _BATCH)
@@ -68,7 +68,7 @@ def column_texts(table: pa.Table, columns: Sequence[str]) -> list[str]:
         if name not in table.schema.names:
             raise UnknownField("payload", f"one of the columns {names_of(table.schema.names)}", name)
         kind = table.schema.field(name).type
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        if not is_text(kind):
             raise InputError(f"payload column {name}", "texts", str(kind))
         texts += [text for text in table.column(name).to_pylist() if text and text.strip()]
     return texts

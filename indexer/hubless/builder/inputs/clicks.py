@@ -18,7 +18,7 @@ from hubless.measures.labels import KnownItems, Labels, known_queries, right_row
 from hubless.store.clients import counting_rows
 from hubless.store.draws import CLICKS
 from hubless.store.kept_clicks import read_clicks
-from hubless.vectors.arrays import F64, I64, Flags, to_arrow
+from hubless.vectors.arrays import F64, I64, Flags, is_list, to_arrow
 from hubless.vectors.files import Items
 from hubless.vectors.listing import ending_of, is_there
 from hubless.vectors.payload import PayloadLike, as_payload
@@ -111,7 +111,7 @@ def _table(given: ClicksLike) -> pa.Table | None:
 def _of_table(table: pa.Table, bank: Items | None, targets: KnownItems) -> tuple[VectorSource, Clicks]:
     kind = table.schema.field("query").type
     rows = _rows(table, "target", targets)
-    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
+    if is_list(kind):
         source = as_source(table["query"], "clicks, column query")
         queries = np.arange(len(table))
     elif bank is None:

@@ -25,7 +25,7 @@ MOST_FITTED = 1000
 """So many bank queries are asked at most, as more fit confidence hardly better."""
 _BLOCK = 256
 _MOST_RELEVANT = 100
-"""Right targets of a query that are left out to see its answer without them."""
+"""Right targets of a query that are left out to see its answer without them. So deep are right ones looked for."""
 
 
 def told_by_labels(parts: Parts, queries: Vectors, relevant: Labels) -> dict[str, Any]:
@@ -86,8 +86,7 @@ def judged_by(
 
 def calibrated(model: Cut, ranker: Ranker, pairs: LabelledPairs, strength: float) -> Cut:
     """Ask the queries of labelled pairs, and calibrate the model by the answers."""
-    most = min(_MOST_RELEVANT, max(map(len, pairs.relevant)))
-    found = _ranked(ranker, pairs.queries, min(DEPTH + most, ranker.count), strength)
+    found = _ranked(ranker, pairs.queries, min(DEPTH + _MOST_RELEVANT, ranker.count), strength)
     return model.calibrated_by(Answers.of(pairs.queries, *found, pairs.relevant), strength).told()
 
 

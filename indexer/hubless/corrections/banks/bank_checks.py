@@ -18,7 +18,7 @@ from hubless.measures.likeness import related, share_among, told_apart
 from hubless.measures.repeats import copies_of, without_copies
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.comparing import comparison
-from hubless.vectors.sources import SelectedVectors, VectorSource, in_memory, plain_vectors, sample
+from hubless.vectors.sources import SelectedVectors, VectorSource, in_memory, plain_vectors, sample, sampled_rows
 
 LOOKED_UP, COMPARED = 256, 1000
 """So many bank queries are looked up among the targets; so many of each side are compared as clouds."""
@@ -97,7 +97,7 @@ def check_bank(
         apart_from_targets=_rounded(told_apart(some, others) if fewest >= ENOUGH_TO_COMPARE else None),
         related_to_targets=_rounded(related(some, others, seed) if enough else None),
         relative_length=_rounded(_relative_length(some, others)) if comparison(metric).takes_zero else None,
-        coverage=_rounded(_coverage(once, targets, metric, seed)),
+        coverage=covered(once, targets, metric, seed),
     )
     if is_of_targets(record) and once.shape[0] >= _FEWEST and not bank_of_targets:
         raise InputError(bank.name, "example queries", f"{100 * record.among_targets:.0f} % targets. {_of_targets()}")
@@ -121,9 +121,10 @@ def _shuffled(source: VectorSource, seed: int) -> F32:
     return rows[np.random.default_rng(seed).permutation(len(rows))]
 
 
-def _coverage(bank: VectorSource, targets: VectorSource, metric: str, seed: int) -> float | None:
+def covered(bank: VectorSource, targets: VectorSource, metric: str, seed: int = 0) -> float | None:
+    """Return the share of the targets (n, d) that a bank (b, d) covers, by samples; None for too few of either."""
     some = in_memory(sample(targets, COVERED, seed))
-    return coverage(_shuffled(bank, seed), some, seed, metric)
+    return _rounded(coverage(_shuffled(bank, seed), some, seed, metric))
 
 
 def _relative_length(bank: F32, targets: F32) -> float:
@@ -208,9 +209,9 @@ def hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, F32]:
     held = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * count))
     if held == 0:
         return bank, bank.take(np.arange(count))
-    chosen = np.random.default_rng(seed).choice(count, held, replace=False)
+    chosen = sampled_rows(count, held, seed)
     kept = np.setdiff1d(np.arange(count), chosen)
-    return SelectedVectors(bank, kept, bank.name), bank.take(np.sort(chosen))
+    return SelectedVectors(bank, kept, bank.name), bank.take(chosen)
 
 
 @contextmanager
@@ -228,6 +229,4 @@ def naming_held_out(bank: VectorSource, fitting: VectorSource) -> Iterator[None]
 
 def bank_sample(bank: VectorSource, seed: int) -> F32:
     """Return at most 512 queries of the bank, drawn at random."""
-    count = bank.shape[0]
-    chosen = np.random.default_rng([seed, 1]).choice(count, min(_BANK_SAMPLE, count), replace=False)
-    return bank.take(np.sort(chosen))
+    return bank.take(sampled_rows(bank.shape[0], _BANK_SAMPLE, [seed, 1]))

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hubless.corrections.base import Details, Fitted, Rows, State, StateArrays
+from hubless.corrections.base import Details, Fitted, Rows, StateArrays
 from hubless.corrections.roles import OWN_OFFSETS
 from hubless.corrections.target_columns import TargetColumn
 from hubless.errors import InputError
@@ -31,9 +31,6 @@ class FittedGiven(Fitted):
         """Return what the own numbers of targets (m,) add to the median; NaN adds nothing."""
         more: F64 = np.where(np.isnan(values), 0.0, values - self.median)
         return more
-
-    def state(self) -> State:
-        return {}
 
     @classmethod
     def from_state(cls, state: StateArrays, details: Details) -> "FittedGiven":

@@ -8,7 +8,7 @@ from hubless.corrections.base import Details, Fitted, Rows, State, StateArrays, 
 from hubless.kernels.reductions import products_with
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_between, check_dim
-from hubless.vectors.sources import VectorSource, as_source, block_rows
+from hubless.vectors.sources import as_source, mean_row
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,11 +63,3 @@ class Centring(DistributionNormalisation):
     """
 
     weight: float = 1.0
-
-
-def mean_row(vectors: VectorSource) -> F64:
-    """Mean (d,) of all rows."""
-    total: F64 = np.zeros(vectors.shape[1])
-    for block in vectors.blocks(block_rows(vectors.shape[1])):
-        total += block.sum(axis=0, dtype=np.float64)
-    return total / vectors.shape[0]

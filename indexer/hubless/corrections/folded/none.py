@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hubless.corrections.base import Details, Fitted, Rows, State, StateArrays, check_banks
+from hubless.corrections.base import Details, Fitted, Rows, StateArrays, check_banks
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import as_source
@@ -18,9 +18,6 @@ class FittedNone(Fitted):
 
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return np.zeros(as_source(targets, "targets").shape[0], np.float32)
-
-    def state(self) -> State:
-        return {}
 
     @classmethod
     def from_state(cls, state: StateArrays, details: Details) -> "FittedNone":

@@ -9,7 +9,7 @@ import numpy as np
 from hubless.corrections.base import Rows, check_banks, check_target_bank
 from hubless.corrections.folded.softmax import FittedSoftmax, fitted_in_step
 from hubless.corrections.target_columns import TargetColumn
-from hubless.corrections.temperature import check_temperature, resolve_temperature
+from hubless.corrections.temperature import AtTemperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.similarities import rows_kept, similarities
@@ -32,7 +32,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class SinkhornNormalisation:
+class SinkhornNormalisation(AtTemperature):
     """Sinkhorn normalisation: h(t) = −τ·log β, with β the targets' scaling in Sinkhorn between query bank and targets.
 
     With a target prior p, which `hubless.corrections.fits` explains, targets are to be found p_j of the times each,
@@ -49,13 +49,11 @@ class SinkhornNormalisation:
     """
 
     takes_prior = True
-    temperature: float | Literal["auto"] = "auto"
-    perplexity: float | None = None
     iterations: int = PUBLISHED_ITERATIONS
     fit_sample: int | Literal["all"] = _FIT_SAMPLE
 
     def __post_init__(self) -> None:
-        check_temperature(self.temperature, self.perplexity)
+        super().__post_init__()
         check_at_least("iterations", self.iterations, 1)
         if self.fit_sample != ALL:
             if isinstance(self.fit_sample, str):
@@ -117,7 +115,7 @@ class SinkhornNormalisation:
         for _ in range(steps - 1):
             _, over_bank = plan.step(c, of_sample)  # of a with +log b, which does not change it
             c = np.log(bank_sample.shape[0] / len(c) * weights[rows]) - over_bank
-        last = plan.step(c)[0] if bank_sample is bank else log_sum_exp(some, bank, temperature.value, c)
+        last = plan.step(c)[0] if bank_sample is bank else log_sum_exp(some, c, bank, temperature.value)
         a: F64 = np.log(counted / bank.shape[0]) - last
         if some is not columns:
             a, more = yield from steps_over_all(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hubless.corrections.base import Details, Fitted, Rows, State, check_banks, targets_beside
 from hubless.corrections.folded.heads import Heads
 from hubless.corrections.supported import AskedVectors, clients_of, supported_sums
-from hubless.corrections.temperature import check_temperature, resolve_temperature
+from hubless.corrections.temperature import AtTemperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.forks import cached_property
 from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with
@@ -154,18 +154,12 @@ def fitted_in_step(fits: Sequence[Fitting[FittedSoftmax]]) -> list[FittedSoftmax
 
 
 @dataclass(frozen=True)
-class InvertedSoftmax:
+class InvertedSoftmax(AtTemperature):
     """Inverted softmax: h(t) = τ · LSE_{q∈Bq}(q·t/τ), 0.02 in the DBSN paper, or "auto" by perplexity over the bank.
 
     Source: Smith et al., ICLR 2017; with a query bank, Bogolin et al., "Cross Modal Retrieval with Querybank
     Normalisation" (QB-Norm), CVPR 2022, equation 1.
     """
-
-    temperature: float | Literal["auto"] = "auto"
-    perplexity: float | None = None
-
-    def __post_init__(self) -> None:
-        check_temperature(self.temperature, self.perplexity)
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSoftmax:
         bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")

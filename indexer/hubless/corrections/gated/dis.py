@@ -8,6 +8,7 @@ import numpy as np
 from hubless.corrections.base import Details, Fitted, Rows, State, StateArrays, targets_beside
 from hubless.corrections.folded.softmax import FittedSoftmax, InvertedSoftmax
 from hubless.corrections.query_time import Gate
+from hubless.corrections.temperature import AtTemperature
 from hubless.errors import InputError
 from hubless.kernels.reductions import reaches, top_k_similarities
 from hubless.progress import Advance, no_progress
@@ -79,7 +80,7 @@ class FittedGatedSoftmax(Fitted):
 
 
 @dataclass(frozen=True)
-class DynamicInvertedSoftmax:
+class DynamicInvertedSoftmax(AtTemperature):
     """Dynamic inverted softmax: `is` where a hub would answer, and else the raw ranking.
 
     The activation set holds the targets in the top k of some bank query by raw similarity. With gate "query", as in
@@ -90,25 +91,20 @@ class DynamicInvertedSoftmax:
     Source: Bogolin et al. (QB-Norm), CVPR 2022, equation 2, τ = 0.05; Pan et al. (DBSN), ACM MM 2025, equation 15.
     """
 
-    temperature: float | Literal["auto"] = "auto"
-    perplexity: float | None = None
     k: int = 1
     gate: Literal["query", "target"] = "query"
 
     def __post_init__(self) -> None:
-        self._softmax()
+        super().__post_init__()
         check_at_least("k", self.k, 1)
         if self.gate not in GATES:
             raise InputError("gate", f"one of {', '.join(GATES)}", repr(self.gate))
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedGatedSoftmax:
-        softmax = self._softmax().fit(query_bank, targets, target_bank)
+        softmax = InvertedSoftmax(self.temperature, self.perplexity).fit(query_bank, targets, target_bank)
         if self.gate == "query":
             return FittedGatedSoftmax(softmax, self.k)
         source = as_source(targets, "targets")
         thresholds = reached_from(softmax.bank, source, self.k)
         of_active = softmax.offsets(source)[reaches(softmax.bank, source, thresholds)]
         return FittedGatedSoftmax(softmax, self.k, thresholds, float(of_active.mean(dtype=np.float64)))
-
-    def _softmax(self) -> InvertedSoftmax:
-        return InvertedSoftmax(self.temperature, self.perplexity)

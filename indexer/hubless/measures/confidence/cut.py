@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hubless.errors import InputError
 from hubless.measures.confidence.assessment import Assessment
+from hubless.measures.confidence.conformal import least_share, right_hits
 from hubless.measures.confidence.guarantee import ACCURACIES, SURE, check_chance, guaranteed_cut, labels_needed
 from hubless.measures.confidence.level import Level
 from hubless.measures.confidence.logistic import Logistic
@@ -36,8 +37,8 @@ from hubless.vectors.arrays import F32, F64, Flags, check_between
 
 CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.75, -0.5)
 """The model that real sets have in common: a start for labelled pairs, and for versions without any."""
-_USUAL = ACCURACIES.index(0.9)
-"""The place of the accuracy of which who calibrates is told if it cannot be promised."""
+_USUAL = 0.9
+"""The accuracy of which who calibrates is told if it cannot be promised."""
 _DIGITS = 1e6
 """Thresholds are rounded down, so that the answer that made one reaches it in float32 and in databases, too."""
 _MOST_KNOWN = 8
@@ -57,7 +58,8 @@ class Cut:
 
     `levels` are for strengths 0 and 1, `curve` and `presence` those of x + lean·(h − x) and h. `cuts` are the
     thresholds that keep the promises of `ACCURACIES`, with a chance of `sure`; None where none does. `distance`: lower
-    is better. About `more` labels may bring the usual promise, which those that calibrated do not.
+    is better. `found` (p, 2) are share and rank of the best right hit of each labelled query that has a right target:
+    see `conformal`.
     """
 
     levels: tuple[Level, Level]
@@ -68,14 +70,18 @@ class Cut:
     sure: float = SURE
     cuts: tuple[float | None, ...] = _NO_CUTS
     distance: bool = False
-    more: int = 0
     lean: float = 0.0
+    found: F64 = field(default_factory=lambda: np.zeros((0, 2)), repr=False)
     _known: dict[float, Level] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def accuracies(self) -> list[float]:
         """The promises that some answers keep."""
-        return [accuracy for accuracy, cut in zip(ACCURACIES, self.cuts, strict=True) if cut is not None]
+        return [accuracy for accuracy, cut in self._promises if cut is not None]
+
+    @property
+    def _promises(self) -> list[tuple[float, float | None]]:
+        return [*zip(ACCURACIES, self.cuts, strict=True)]
 
     @classmethod
     def fit(cls, lists: Iterable[Iterable[float]], *, distance: bool = False) -> Self:
@@ -129,15 +135,26 @@ class Cut:
         An accuracy between two of `ACCURACIES` gets the higher one. Raises `InputError` as `accept`.
         """
         check_between(name, accuracy, 0, ACCURACIES[-1])
-        if not self.pairs:
-            raise InputError(name, "none, as confidence is not calibrated: labelled queries do that", accuracy)
-        if strength is not None and strength != self.strength:
-            raise InputError(name, f"none but at strength {self.strength:g}, which has labels", accuracy)
-        place = next(place for place, each in enumerate(ACCURACIES) if each >= accuracy)
-        found = self.cuts[place]
+        self._check_labels(self.pairs, name, accuracy, self.strength if strength is None else strength)
+        asked, found = next(pair for pair in self._promises if pair[0] >= accuracy)
         if found is None:
-            raise InputError(name, self._kept(labels_needed(ACCURACIES[place], self.sure) - self.pairs), accuracy)
+            raise InputError(name, self._kept(asked), accuracy)
         return found
+
+    def least_share(self, coverage: float, limit: int, strength: float) -> float:
+        """Return the share from which on hits are sent at a strength, `limit` at most, so that they hold a right one.
+
+        That is so with a chance of `coverage`, above 0, at most 1. Raises `InputError` for a cut without labels, or
+        whose labels cannot promise it: it says what they can.
+        """
+        self._check_labels(len(self.found), "coverage", coverage, strength)
+        return least_share(self.found, coverage, limit)
+
+    def _check_labels(self, labels: int, name: str, asked: float, strength: float) -> None:
+        if not labels:
+            raise InputError(name, "none, as confidence is not calibrated for it: labelled queries do that", asked)
+        if strength != self.strength:
+            raise InputError(name, f"none but at strength {self.strength:g}, which has labels", asked)
 
     def as_json(self, strength: float | None = None) -> dict[str, Any]:
         """Return the model of scores alone, at a strength: 15 numbers, and whether scores are distances."""
@@ -152,7 +169,7 @@ class Cut:
             "pairs": alone.pairs,
             "sure": alone.sure,
             "distance": alone.distance,
-            "cuts": {f"{accuracy:g}": cut for accuracy, cut in zip(ACCURACIES, alone.cuts, strict=True)},
+            "cuts": {f"{accuracy:g}": cut for accuracy, cut in alone._promises},
         }
 
     @classmethod
@@ -240,11 +257,13 @@ class Cut:
         numbers = {lean: x + lean * (there - x) for lean in (_LEANS if answers.several.any() else _LEANS[:1])}
         lean = min(numbers, key=lambda each: CONFIDENCE.missed(numbers[each], answers.right))
         made = self._calibrated(numbers[lean], answers.right, SURE)
-        return replace(made, presence=presence, strength=strength, lean=lean)
+        made = replace(made, presence=presence, strength=strength, lean=lean)
+        shares = made.assess(answers.queries, answers.best, answers.near, answers.scores, strength).shares
+        return replace(made, found=right_hits(shares[answers.there], answers.among[answers.there]))
 
     def with_calibration(self, other: "Cut") -> Self:
         """Return the model with the calibration of another one: x and h have no unit, and mean the same in both."""
-        names = ("curve", "presence", "pairs", "strength", "sure", "cuts", "lean")
+        names = ("curve", "presence", "pairs", "strength", "sure", "cuts", "lean", "found")
         return replace(self, **{name: getattr(other, name) for name in names})
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -255,14 +274,16 @@ class Cut:
             "curves": np.array([self.curve, self.presence]),
             "labels": np.array([self.pairs, self.strength, self.sure, self.lean]),
             "cuts": np.array([np.nan if cut is None else cut for cut in self.cuts]),
+            "found": self.found,
         }
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], dim: int) -> Self:
         """Return the model of `state` for d dimensions. Raises `ValueError` for arrays of other shapes."""
         shapes = tuple(state[name].shape for name in (*_NUMBERS, "curves", "weights", "labels", "cuts"))
+        shapes += (state["found"].shape[1:],)
         known = all((state[name] > 0).all() for name in _UNITS)
-        if shapes != (*[(2,)] * len(_NUMBERS), (2, 2), (2, dim), (4,), (len(ACCURACIES),)) or not known:
+        if shapes != (*[(2,)] * len(_NUMBERS), (2, 2), (2, dim), (4,), (len(ACCURACIES),), (2,)) or not known:
             raise ValueError(f"a model of confidence of other shapes, {shapes}, or without units")
         raw, full = (
             Level(weights=state["weights"][place], **{name: state[name][place].item() for name in _NUMBERS})
@@ -271,7 +292,7 @@ class Cut:
         curve, presence = (Logistic(*line) for line in state["curves"].tolist())
         pairs, strength, sure, lean = state["labels"].tolist()
         cuts = tuple(None if np.isnan(cut) else cut for cut in state["cuts"].tolist())
-        return cls((raw, full), curve, presence, int(pairs), strength, sure, cuts, lean=lean)
+        return cls((raw, full), curve, presence, int(pairs), strength, sure, cuts, lean=lean, found=state["found"])
 
     @property
     def _alone(self) -> Self:
@@ -288,21 +309,20 @@ class Cut:
         confidence = curve(leads)
         kept = [guaranteed_cut(confidence, right, accuracy, sure) for accuracy in ACCURACIES]
         cuts = (None if cut.threshold is None else floor(cut.threshold * _DIGITS) / _DIGITS for cut in kept)
-        more = kept[_USUAL].more
-        return replace(self, curve=curve, pairs=len(leads), sure=sure, cuts=tuple(cuts), more=more)
+        return replace(self, curve=curve, pairs=len(leads), sure=sure, cuts=tuple(cuts))
 
     def told(self) -> Self:
         """Return the cut, and warn if labels cannot promise the usual accuracy."""
-        if self.cuts[_USUAL] is None:
-            _log.warning(f"accuracy {ACCURACIES[_USUAL]} cannot be promised: {self._kept(self.more)}")
+        if _USUAL not in self.accuracies:
+            _log.warning(f"accuracy {_USUAL} cannot be promised: {self._kept(_USUAL)}")
         return self
 
-    def _kept(self, more: int) -> str:
+    def _kept(self, accuracy: float) -> str:
         """Return the promises that there are, and how many more labels may bring a higher one, if any do."""
         most, higher = "none", f"even {ACCURACIES[0]:g}"
         if self.accuracies:
             most, higher = f"at most {self.accuracies[-1]:g}", "more"
-        if more > 0:
+        if (more := labels_needed(accuracy, self.sure) - self.pairs) > 0:
             return f"{most}, or about {more} more labelled queries than the {self.pairs} that calibrated confidence"
         return f"{most}, as no cut keeps {higher} on the {self.pairs} labelled queries that calibrated confidence"
 

@@ -25,8 +25,6 @@ _BLOCK = 10
 """The first test takes one of so many labels, at least: the more labels, the less a few unlucky ones count."""
 _GROWTH = 0.1
 """Each count is so much above the one before."""
-_MOST_HOPED = 10
-"""So many times the labels are thought of, at most, to say how many would do."""
 _MOST = 2**50
 """More labels than anybody has."""
 _ROOM = 1.5
@@ -37,8 +35,8 @@ _ROOM = 1.5
 class GuaranteedCut:
     """A threshold, and the share of the labelled answers that are at or above it; None and 0 if nothing is sure enough.
 
-    `more` is about how many more labels are needed before there is hope: 0 where a cut was found, or where ten times as
-    many would not do, as the surest answers are wrong too often.
+    `more` is about how many more labels are needed before there is hope: 0 where a cut was found, or where the labels
+    are enough, and the surest answers are wrong too often.
     """
 
     threshold: float | None
@@ -72,19 +70,15 @@ def guaranteed_cut(confidence: ArrayLike, right: ArrayLike, accuracy: float = 0.
     wrong = np.cumsum(~known[order])
     ends = last_of_equals(ordered)  # equals go together
     found = None
-    more = max(0, labels_needed(accuracy, sure) - len(values))
     count = first_test(accuracy, sure, len(values))
     while count <= len(values):
         end = int(ends[np.searchsorted(ends, count - 1)])
         if not _passes(int(wrong[end]), end + 1, accuracy, sure):
-            times = range(2, _MOST_HOPED + 1)
-            enough = (each for each in times if _passes(each * int(wrong[end]), each * (end + 1), accuracy, sure))
-            more = more or (next(enough, 1) - 1) * len(values)
             break
         found = end
         count = max(end + 2, min(len(values), ceil((end + 1) * (1 + _GROWTH))))  # all labels are the last test
     if found is None:
-        return GuaranteedCut(None, 0.0, more)
+        return GuaranteedCut(None, 0.0, max(0, labels_needed(accuracy, sure) - len(values)))
     return GuaranteedCut(float(ordered[found]), (found + 1) / len(values))
 
 
