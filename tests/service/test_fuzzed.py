@@ -35,7 +35,7 @@ KEPT = [
     ),
 ]
 REFUSED = [*KEPT, *CHECKS.get_by_names(["negative_data_rejection"])]
-FEW, QUICK, LONG = 3, 12, 400
+FEW, QUICK, LONG = 3, 16, 400
 LONGEST_HEAD = 2**16
 ADMIN_KEY = "admin-0123456789"
 WHOLE = re.compile(r"^(PUT|DELETE) /v1/collections/{collection}$")  # which the other tests need as it is
