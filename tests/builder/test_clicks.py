@@ -274,7 +274,6 @@ def test_prior_of_a_target_whose_offset_was_held_back_is_that_of_later_ones(chos
     held = CentredCorrection(fitted.fitted, fitted.constant, StandingAlone(0.5, 0.4))
     offsets = chosen.offsets.copy()
     offsets[3] = 0.4 - fitted.constant
-    counts = np.bincount(CLICKED, minlength=TARGETS).astype(float)
-    known = click_prior(counts, POWERS[chosen.manifest.clicks.chosen])
+    known = click_prior(np.bincount(CLICKED, minlength=TARGETS).astype(float), POWERS[chosen.manifest.clicks.chosen])
     expected = np.where(np.arange(TARGETS) == 3, known.usual, known.values)
     np.testing.assert_allclose(prior_of_offsets(held, VECTORS, offsets, known.usual), expected, rtol=1e-4)

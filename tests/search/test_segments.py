@@ -30,6 +30,7 @@ COUNT, DIM, K = 2000, 16, 10
 SIZES = [808, 701, 7, 484]
 """One begins at a multiple of 8, two do not, and one has fewer targets than a query wants."""
 GONE = np.array([0, 5, 807, 808, *range(1509, 1516), 1600, 1999])
+HALF = GONE[::2]
 """Among them all of the third segment."""
 
 
@@ -62,8 +63,8 @@ def both(request, built):
     one, several, queries = built
     if request.param == "all there":
         return one, several, queries
-    then = GONE[1::2] - np.searchsorted(GONE[::2], GONE[1::2])  # their numbers once the others are gone
-    return one.without(GONE), several.without(GONE[::2]).without(then), queries
+    # the second half by their numbers once the first is gone
+    return one.without(GONE), several.without(HALF).without(GONE[1::2] - np.searchsorted(HALF, GONE[1::2])), queries
 
 
 def masks(count):

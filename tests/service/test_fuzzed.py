@@ -34,9 +34,9 @@ KEPT = [
         ]
     ),
 ]
+DOCUMENTED = GenerationMode.POSITIVE, KEPT
 REFUSED = [*KEPT, *CHECKS.get_by_names(["negative_data_rejection"])]
-FEW, QUICK, LONG = 3, 16, 400
-LONGEST_HEAD = 2**16
+FEW, QUICK, LONG = 3, 12, 400
 ADMIN_KEY = "admin-0123456789"
 WHOLE = re.compile(r"^(PUT|DELETE) /v1/collections/{collection}$")  # which the other tests need as it is
 NAMES_UNKNOWN = re.compile(
@@ -101,7 +101,7 @@ def fuzz(base_url, label, mode, checks, examples, key=None):
         answer = case.call(base_url=base_url, timeout=60, headers={"X-API-Key": key} if key else None)
         statuses[answer.status_code] += 1
         if answer.status_code == 431:  # so long a head is refused before anybody looks where it goes
-            assert len(case.as_curl_command()) > LONGEST_HEAD
+            assert len(case.as_curl_command()) > 2**16
             return
         # whoever gives a millisecond gets 504
         late = answer.status_code == 504 and answer.json()["code"] == "deadline_exceeded"
@@ -119,8 +119,9 @@ def tried(quick):
 @tried(QUICK)
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_requests_as_documented_get_documented_answers(unguarded, label, examples):
-    statuses = fuzz(unguarded, label, GenerationMode.POSITIVE, KEPT, examples)
-    assert statuses[200] or NAMES_UNKNOWN.search(label), statuses
+    statuses = fuzz(unguarded, label, *DOCUMENTED, examples)
+    if not NAMES_UNKNOWN.search(label):  # of queries one in ten is right
+        assert statuses[200] or fuzz(unguarded, label, *DOCUMENTED, 10 * examples)[200], statuses
 
 
 @tried(QUICK // 2)
@@ -133,8 +134,7 @@ def test_requests_against_the_document_are_refused_as_documented(unguarded, labe
 @pytest.mark.parametrize("key", [None, "a key that opens nothing"], ids=["none", "wrong"])
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_requests_without_a_right_key_get_401_or_what_is_public(guarded, label, key):
-    statuses = fuzz(guarded, label, GenerationMode.POSITIVE, KEPT, FEW, key)
-    assert set(statuses) == ({200} if label in PUBLIC else {401})
+    assert set(fuzz(guarded, label, *DOCUMENTED, FEW, key)) == ({200} if label in PUBLIC else {401})
 
 
 CHECKED = """--phases examples,coverage,stateful --max-examples 5 --seed 0 --continue-on-failure
