@@ -7,18 +7,15 @@ holds the right target as often on the same queries, raw and corrected. A set co
 most splits. Writes `lab/docs/performance/coverage.json`; without folders it prints what is there.
 """
 
-import argparse
-import json
 from collections.abc import Iterator, Mapping
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import hubless
 from benchmarks.confidence import splits, with_all_pairs
-from benchmarks.real_sets import open_set
+from benchmarks.real_sets import keep_by_set, open_set
 from benchmarks.report import KEPT as FOLDER
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32, I64
@@ -97,12 +94,7 @@ def table(sets: Sets) -> Iterator[str]:
 
 def main() -> None:
     """Measure, and keep the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="*", type=Path)
-    sets: dict[str, Any] = {folder.resolve().name: measure(folder) for folder in parser.parse_args().folders}
-    if sets:
-        KEPT.write_text(json.dumps(sets, indent=1) + "\n", "utf-8")
-    print(*table(json.loads(KEPT.read_text("utf-8"))), sep="\n")
+    keep_by_set(__doc__, KEPT, measure, table)
 
 
 if __name__ == "__main__":

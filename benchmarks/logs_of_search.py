@@ -24,6 +24,7 @@ from benchmarks.gains import IMAGES, NAMES, signed
 from benchmarks.real_sets import Set, hits, open_set
 from hubless.errors import InputError
 from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.quality import auroc
 from hubless_lab.experiments.trials import strict_trial
 
 KEPT = IMAGES / "logs_of_search.json"
@@ -50,12 +51,6 @@ def first_ids(lists: Lists, correction: hubless.ScoreCorrection | None) -> np.nd
     if correction is None:
         return ids[:, 0]
     return np.array([correction.rerank(some, values, 1).ids[0] for some, values in zip(ids, scores, strict=True)])
-
-
-def auroc(values: np.ndarray, right: np.ndarray) -> float:
-    """Return the chance that a right answer has the larger value than a wrong one."""
-    differences = values[right][:, np.newaxis] - values[~right]
-    return float(np.mean((differences > 0) + 0.5 * (differences == 0)))
 
 
 def measure(data: Set, seeds: int) -> dict[str, Any]:

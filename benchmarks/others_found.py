@@ -31,10 +31,11 @@ import hubless
 from benchmarks.confidence import splits, with_all_pairs
 from benchmarks.real_sets import open_set
 from benchmarks.report import KEPT as FOLDER
-from hubless.measures import skewness
+from hubless.measures import k_occurrence, skewness
 from hubless.vectors.arrays import F32, F64, I64
 from hubless_demo.pairs import Pair, find_pairs, standard_library
 from hubless_demo.word_vectors import learn
+from hubless_lab.experiments.quality import auroc
 from hubless_lab.experiments.trials import Trial
 
 KEPT = FOLDER / "others_found.json"
@@ -47,7 +48,7 @@ Found = Mapping[str, Any]
 def occurrence(scores: F32) -> I64:
     """Return how often each target stands among the first ten, by scores (m, n)."""
     best = np.argpartition(-scores, K, axis=1)[:, :K]
-    return np.bincount(best.ravel(), minlength=scores.shape[1])
+    return k_occurrence(best, scores.shape[1])
 
 
 def offsets(targets: F32, bank: F32, prior: F64 | None = None) -> F32:
@@ -89,12 +90,6 @@ def linear(vectors: F32, labels: F64, seed: int) -> F64:
         weights = np.linalg.solve(x.T @ x + 0.1 * np.eye(x.shape[1]), x.T @ (labels[seen] - mean))
         scores[~seen] = (rows[~seen] - centre) @ weights
     return scores
-
-
-def auroc(scores: F64, positive: Any) -> float:
-    """Return the share of pairs of a positive and a negative that the scores order."""
-    ranks = rankdata(scores)[positive]
-    return float((ranks.mean() - (len(ranks) + 1) / 2) / (len(scores) - len(ranks)))
 
 
 def along(vectors: F32, popularity: F64, seed: int) -> F64:

@@ -202,6 +202,21 @@ def print_sets(
     print("\n".join(markdown(json.loads(given.output.read_text())["sets"])))
 
 
+def keep_by_set(
+    about: str | None,
+    kept: Path,
+    measure: Callable[[Path], Result],
+    table: Callable[[Mapping[str, Any]], Iterator[str]],
+) -> None:
+    """Measure the folders that the command line names, if any, and keep the figures by set. Print the table."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=Path)
+    sets = {folder.resolve().name: measure(folder) for folder in parser.parse_args().folders}
+    if sets:
+        kept.write_text(json.dumps(sets, indent=1) + "\n", "utf-8")
+    print(*table(json.loads(kept.read_text("utf-8"))), sep="\n")
+
+
 def main() -> None:
     """Measure all folders."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -6,16 +6,13 @@ holds 95 % of those whose first hit is wrong: a reranker that looks at these onl
 Writes `lab/docs/performance/spend.json`; without folders it prints what is there.
 """
 
-import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from benchmarks.confidence import splits, with_all_pairs
-from benchmarks.real_sets import open_set
+from benchmarks.real_sets import keep_by_set, open_set
 from benchmarks.report import KEPT as FOLDER
 from hubless.vectors.arrays import F64, Flags
 from hubless_lab.experiments.abstain import trial_answers
@@ -57,12 +54,7 @@ def table(sets: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
 
 def main() -> None:
     """Measure, and keep the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="*", type=Path)
-    sets: dict[str, Any] = {folder.resolve().name: measure(folder) for folder in parser.parse_args().folders}
-    if sets:
-        KEPT.write_text(json.dumps(sets, indent=1) + "\n", "utf-8")
-    print(*table(json.loads(KEPT.read_text("utf-8"))), sep="\n")
+    keep_by_set(__doc__, KEPT, measure, table)
 
 
 if __name__ == "__main__":
