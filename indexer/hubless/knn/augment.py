@@ -67,9 +67,8 @@ def folded_queries(queries: F32, strength: float) -> F32:
     """Return [q, λ, λ, 0 …] as (m, augmented_dim(d)), from queries (m, d). λ = 0 gives the raw ranking."""
     count, dim = queries.shape
     # few NumPy calls: for a single query, each costs as much as a scan of hundreds of codes
-    augmented = np.empty((count, augmented_dim(dim)), np.float32)
+    augmented = np.zeros((count, augmented_dim(dim)), np.float32)
     augmented[:, :dim] = queries
-    augmented[:, dim:] = 0
     augmented[:, dim : dim + 2] = strength
     return augmented
 

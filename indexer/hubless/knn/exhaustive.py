@@ -55,18 +55,22 @@ def openmp_threads(count: int) -> Iterator[None]:
 def search_all(storage: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None) -> tuple[F32, I64]:
     """Return scores and rows (m, k) of the k best of all vectors, or of the selected ones, by the threads of OpenMP."""
     plain = selector is None and isinstance(storage, faiss.IndexFlat)
-    if not plain or k > storage.ntotal or len(queries) * k > MOST_FOUND:
+    count = storage.ntotal  # each look at an index of Faiss takes a microsecond
+    if not plain or k > count or len(queries) * k > MOST_FOUND:
         scores, rows = storage.search(queries, k, params=faiss.SearchParameters(sel=selector))
+        return scores, rows
+    size = max(rows_of_a_part(storage.d), -(-count // PARTS))
+    if len(queries) == 1 and count <= size:
+        scores, rows = storage.search(queries, k)  # on one thread
         return scores, rows
     vectors = stored(storage)
     compare = _by_products if len(queries) >= PRODUCTS_FROM else _one_by_one
-    size = max(rows_of_a_part(storage.d), -(-len(vectors) // PARTS))
-    if len(vectors) <= size:
+    if count <= size:
         if faiss.omp_get_max_threads() == 1:
             return compare(vectors, queries, k)
         with openmp_threads(1):
             return compare(vectors, queries, k)
-    parts = [vectors[start : start + size] for start in range(0, len(vectors), size)]
+    parts = [vectors[start : start + size] for start in range(0, count, size)]
     found = in_turn(lambda part: compare(part, queries, min(k, len(part))), parts)
     best = faiss.ResultHeap(len(queries), k, keep_max=True)
     for i, (scores, places) in enumerate(found):

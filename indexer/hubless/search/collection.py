@@ -32,8 +32,6 @@ MOST_STRENGTH = 2.0
 FULL_STRENGTH, TARGET_STRENGTH = 1.0, 0.0
 """The second is the default of `ids`, which ask for targets like a target. That of queries is in the manifest."""
 FILTER_CACHE = 64 * 2**20
-_NO_CUTS = {"min_confidence": 0, "min_presence": 0, "min_accuracy": 0, "coverage": 0}
-"""They leave all answers as they are."""
 
 
 class Collection:
@@ -211,7 +209,8 @@ class Collection:
             "min_accuracy": min_accuracy,
             "coverage": coverage,
         }
-        least = None if cuts == _NO_CUTS else _thresholds(parts, cuts, strength, skip + limit, diversity)
+        none = [*cuts.values()].count(0) == len(cuts)
+        least = None if none else _thresholds(parts, cuts, strength, skip + limit, diversity)
         matches = None if filter is None else _matches(filter, parts)
         chosen = None
         if group_by is not None or diversity != 0:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from operator import itemgetter
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -37,8 +36,9 @@ class Ranked(NamedTuple):
 
     def part(self, start: int, stop: int) -> "Ranked":
         """The same from one rank, counted from 0, to before another."""
-        columns = map(itemgetter((slice(None), slice(start, stop))), list[Any](self[:4]))
-        return Ranked._make([*columns, *self[4:]])
+        rows, scores, similarities, offsets, corrected, rescoring = self
+        here = np.s_[:, start:stop]
+        return Ranked(rows[here], scores[here], similarities[here], offsets[here], corrected, rescoring)
 
 
 class Question(NamedTuple):

@@ -76,7 +76,7 @@ async def receive(trace: Trace, settings: Settings, *, large: bool = False) -> b
 
 def media_type(trace: Trace, *accepted: str) -> str:
     """Return the type of the body. Raises `unsupported_media_type` unless it is accepted, and not compressed."""
-    coding, sent = (trace.heads.get(name, b"").decode("latin-1") for name in (b"content-encoding", b"content-type"))
+    coding, sent = [trace.heads.get(name, b"").decode("latin-1") for name in (b"content-encoding", b"content-type")]
     if coding not in ("", "identity"):
         raise HttpProblem("unsupported_media_type", f"content-encoding: expected none, got {clip(coding)}")
     if sent in accepted:

@@ -29,10 +29,10 @@ def too_large(settings: Settings) -> HttpProblem:
 def problem_of(version: str, url: bytes, headers: Headers, settings: Settings) -> HttpProblem | None:
     """Return what is wrong with a head that the parser takes, or None."""
     size = len(url) + sum(map(len, chain.from_iterable(headers)), _LINE_BYTES * len(headers))
-    hosts, codings = ([value for name, value in headers if name == known] for known in (b"host", b"transfer-encoding"))
     if size > settings.max_head_bytes or len(headers) > settings.max_headers:
         return too_large(settings)
-    detail = _fault(version, url, hosts, codings)
+    hosts = [value for name, value in headers if name == b"host"]
+    detail = _fault(version, url, hosts, [value for name, value in headers if name == b"transfer-encoding"])
     return None if detail is None else malformed(detail)
 
 

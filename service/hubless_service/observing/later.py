@@ -25,7 +25,7 @@ class Later(Generic[_T]):
 
     def now(self) -> None:
         """Tell all that waits."""
-        things = list[_T]()
+        things: list[_T] = []
         while self._waiting:
             things.append(self._waiting.popleft())
         if things:

@@ -54,6 +54,7 @@ class Front:
         status = answer.status_code
         self.observer.end(scope, status, trace)
         headers = self.observer.stamped(scope["path"], trace, answer.raw_headers)
+        del scope[SCOPE_KEY]
         body = b"" if scope["method"] == "HEAD" else bytes(answer.body)
         if isinstance(trace, Exchange):
             await trace.answer(status, headers, body)

@@ -79,7 +79,7 @@ async def search(
     for i, query in enumerate(queries):
         alike.setdefault(_key(collection, query), []).append(i)
     futures: list[asyncio.Future[list[FoundHits]]] = []
-    answers = dict[int, FoundHits]()
+    answers: dict[int, FoundHits] = {}  # `dict[…]()` would cost as much as ten calls
     try:
         for key, places in alike.items():
             options = queries[places[0]].options
@@ -129,13 +129,13 @@ def answer_groups(collection: hubless.Collection, groups: Sequence[QueryGroup]) 
     if filter is not None and matches is None:
         matches = matches_of(collection, filter, [group.trace for group in groups])
     started = perf_counter()
-    lines = list[Line]()
+    lines: list[Line] = []
     rescoring = 0.0
     for results, count in _ask(collection, queries, matches):
         lines += zip(repeat(results), range(count))
         rescoring += 0.0 if isinstance(results, Exception) else results.rescoring
     seconds = perf_counter() - started
-    outcomes = list[list[FoundHits] | Exception]()
+    outcomes: list[list[FoundHits] | Exception] = []
     first = 0
     for group in groups:
         group.trace.add("search", seconds - rescoring)
@@ -170,7 +170,7 @@ def _ask(
 
 def _found(collection: hubless.Collection, group: QueryGroup, lines: Sequence[Line]) -> list[FoundHits] | Exception:
     """Return the hits of all queries, or the first error."""
-    found = list[FoundHits]()
+    found: list[FoundHits] = []
     for query, (results, line) in zip(group.queries, lines, strict=True):
         if isinstance(results, Exception):
             return results

@@ -99,6 +99,9 @@ REPLACED = LogCut, VersionReplaced
 NOTHING_TO_SERVE = "There is nothing to serve: the catalog is empty. Build a collection with hubless build."
 
 
+_EMPTY = Slot()
+
+
 class Shelf:
     """One slot for each collection of the catalog, the aliases, and what is wrong with the catalog as a whole."""
 
@@ -137,7 +140,7 @@ class Shelf:
 
     def known(self, name: str) -> Slot:
         """The slot of a collection; an empty one if it has none."""
-        return self.slots.get(name, Slot())
+        return self.slots.get(name, _EMPTY)
 
     def served(self) -> list[Collection]:
         """All collections that are ready."""

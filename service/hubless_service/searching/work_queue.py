@@ -280,7 +280,7 @@ class WorkQueue:
     def _pop(self, key: Hashable, now: float, most: int, seconds: float) -> list[WorkItem]:
         """Take items of a key up to so many queries, at least one; leave out those that would be answered too late."""
         group = self._groups.pop(key)
-        items = list[WorkItem]()
+        items: list[WorkItem] = []
         size = 0
         waiting = 0
         for item in group:

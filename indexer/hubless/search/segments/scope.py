@@ -46,8 +46,8 @@ class Place:
 
     def find(self, augmented: F32, k: int, how: How) -> Found:
         scores, rows = self.vectors.find(augmented, min(k, self.room), how, self.only)
-        # Faiss passes over infinite products, and so finds too few
-        if rows.min(initial=0) < 0 or not np.isfinite(scores).all():
+        # Faiss passes over infinite products, and so finds too few: rows of −1 come last
+        if [-1] in rows[:, -1:].tolist() or np.count_nonzero(np.isfinite(scores)) < scores.size:
             raise NotFinite("vector", "numbers whose products with the targets fit float32", "larger ones")
         return scores, rows + self.start if self.start else rows
 
@@ -84,7 +84,7 @@ class Scope:
         width = min(k + spare, self.room)
         scores, rows = self._search(augmented, width, how)
         close = scores[:, :-1] - scores[:, 1:] <= (self._slack(augmented) if exact else 0)
-        if not close.any():
+        if not np.count_nonzero(close):  # what NumPy reduces in C++ takes a tenth of what its methods do
             return scores[:, :k], rows[:, :k]
         if exact:
             scores = self._anew(augmented, scores, rows, close)
@@ -116,7 +116,7 @@ class Scope:
         """
         sizes = self._targets.sizes
         products = augmented[:, : len(sizes)] * sizes
-        return _ROUNDING * sqrt(len(sizes) * np.vecdot(products, products).max())
+        return _ROUNDING * sqrt(len(sizes) * max(np.vecdot(products, products).tolist()))
 
     def _anew(self, augmented: F32, scores: F32, rows: I64, close: Flags) -> F32:
         """Scores (m, w), those close to the next one, (m, w − 1), computed anew: equal ones of equal vectors."""

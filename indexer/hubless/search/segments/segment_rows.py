@@ -96,7 +96,7 @@ class SegmentRows:
         """
         wanted = np.asarray(rows, np.int64)
         places = self.places(wanted)
-        if (places < self.starts[1]).all():
+        if not np.count_nonzero(places >= self.starts[1]):
             return of(self.views[0].segment, places)
         found = np.empty((len(wanted), *empty.shape[1:]), empty.dtype)
         for number, here, inside in self.parted(wanted):
@@ -120,7 +120,7 @@ class SegmentRows:
         known = self._stored.offsets
         places = self.places(np.asarray(rows, np.int64))
         first = self.starts[-1]
-        if first == self.total or (places < first).all():
+        if first == self.total or not np.count_nonzero(places >= first):
             return known[places]
         inside = places < first
         found = np.empty(places.shape, np.float32)
