@@ -74,15 +74,15 @@ class LiveVersion:
         found = [results.rows[line, : min(K_OCCURRENCE, query.options["limit"])] for query, (results, line, *_) in kept]
         rows = _rows_of_origin(collection, np.concatenate(found))
         ends = list(accumulate(map(len, found), initial=0))
-        for (query, (results, line, *_)), start, end in zip(kept, ends, ends[1:], strict=False):
-            options = query.options
-            again = {name: options[name] for name in _SEARCHED_AGAIN if name in options}
-            with self._lock:
-                # copies, which do not hold on to the whole batch
-                self._recent.append(LiveQuery(cast(F32, query.asked)[0].copy(), again, rows[start:end].copy()))
-                self._seen += 1
-            if results.certainty is not None:
-                self.certainty.observe(results.certainty[line][0], results.kept is None or bool(results.kept[line]))
+        with self._lock:
+            for (query, (results, line, *_)), start, end in zip(kept, ends, ends[1:], strict=False):
+                options = query.options
+                again = {name: options[name] for name in _SEARCHED_AGAIN if name in options}
+                # a copy, which does not hold on to a whole batch
+                self._recent.append(LiveQuery(cast(F32, query.asked)[0].copy(), again, rows[start:end]))
+                if results.certainty is not None:
+                    self.certainty.observe(results.certainty[line][0], results.kept is None or bool(results.kept[line]))
+            self._seen += len(kept)
 
     def _last(self, most: int) -> list[LiveQuery]:
         with self._lock:
