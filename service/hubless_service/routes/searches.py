@@ -124,9 +124,9 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
     if sent.diversity and sent.score_threshold is not None:
         raise InputError(f"{where}score_threshold", "none beside diversity, which orders hits anew", "one")
     options: dict[str, Any] = {"limit": limit}
+    given = sent.model_fields_set  # to look there takes a fifth of a look at a field
     for option, (field, default) in _OPTIONS.items():
-        # to look whether it was given takes a fifth of the time
-        if field in sent.model_fields_set and (chosen := getattr(sent, field)) not in (None, default):
+        if field in given and (chosen := getattr(sent, field)) not in (None, default):
             options[option] = chosen
     return Query(
         where=where,

@@ -61,14 +61,17 @@ class Scope:
         self.room = sum(place.room for place in places)
         # asked once, and not for each query
         self._walks = any(place.vectors.walks(place.only) for place in self.places)
-        self._large = [place for place in self.places if place.room >= WORTH_A_THREAD]
+        self._large = large = [place for place in self.places if place.room >= WORTH_A_THREAD]
+        self._several = len(large) > 1 and any(place.vectors.walks(place.only) for place in large)
+        self._shares = {
+            exact: any(place.vectors.is_shared(place.only, exact=exact) for place in self.places)
+            for exact in (False, True)
+        }
         self._first = targets.first.index
 
     def is_shared(self, *, exact: bool = False) -> bool:
         """Return True if several threads can work on one query, with the default parameters or compared with all."""
-        if not exact and len(self._large) > 1 and any(each.vectors.walks(each.only) for each in self._large):
-            return True
-        return self._shares(exact=exact)
+        return self._shares[exact] or (self._several and not exact)
 
     def find(self, augmented: F32, k: int, how: How) -> Found:
         """The k best of at least as many: scores (m, k) and rows (m, k), best first. See `Targets.find`."""
@@ -102,12 +105,9 @@ class Scope:
         places = self.places
         # more queries than that keep the threads busy in each segment
         few = len(places) > 1 and len(augmented) < min(faiss.omp_get_max_threads(), len(self._large))
-        work = in_turn if few and not self._shares(exact=how is None) else map
+        work = in_turn if few and not self._shares[how is None] else map
         scores, found = merged([*work(methodcaller("find", augmented, k, how), places)], k)
         return scores, self._targets.numbered(found)
-
-    def _shares(self, *, exact: bool) -> bool:
-        return any(place.vectors.is_shared(place.only, exact=exact) for place in self.places)
 
     def _slack(self, augmented: F32) -> float:
         """Return how far apart scores can be that rounding has exchanged.
