@@ -294,7 +294,8 @@ class Connection(asyncio.Protocol):
     def _start(self, exchange: Exchange, app: Any) -> None:
         self._running = exchange
         self.watch.waiting.pop(self, None)
-        task = self._loop.create_task(app(exchange.scope, exchange.receive, None))
+        # with a name: to number one takes as long as to begin
+        task = asyncio.Task(app(exchange.scope, exchange.receive, None), loop=self._loop, name="request")
         self.server.tasks.add(task)
         task.add_done_callback(self.server.tasks.discard)
 

@@ -33,7 +33,7 @@ def problem_of(version: str, url: bytes, headers: Headers, settings: Settings) -
         return too_large(settings)
     hosts = [value for name, value in headers if name == b"host"]
     detail = _fault(version, url, hosts, [value for name, value in headers if name == b"transfer-encoding"])
-    return None if detail is None else malformed(detail)
+    return malformed(detail) if detail else None
 
 
 def _fault(version: str, url: bytes, hosts: list[bytes], codings: list[bytes]) -> str | None:

@@ -82,11 +82,11 @@ def hits_of(found: FoundHits) -> QueryHits:
     answer: QueryHits = {"hits": hits}
     if (corrected := results.corrected) is not None:
         answer["corrected"] = bool(corrected[line])
-    if results.assessed is not None and results.certainty is not None:
-        answer["confidence"], answer["presence"], *shares = results.certainty[line]
+    if (certainty := results.certainty) is not None:
+        answer["confidence"], answer["presence"], *shares = certainty[line]
         for hit, share in zip(hits, shares, strict=False):
             hit["share"] = share
-        answer["calibrated"] = results.assessed.calibrated
+        answer["calibrated"] = results.calibrated
         answer["answered"] = results.kept is None or bool(results.kept[line])
     return answer
 

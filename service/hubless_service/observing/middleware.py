@@ -60,7 +60,7 @@ class Observer:
         """Note that the app answers a request now."""
         trace.late = perf_counter() - trace.started
         sent = trace.heads.get(b"x-request-id")
-        if sent is not None and _REQUEST_ID.fullmatch(sent):
+        if sent and _REQUEST_ID.fullmatch(sent):
             trace.request_id = str(sent, "ascii")
         else:
             trace.request_id = f"{getrandbits(128):032x}"  # no secret; needs no system call
