@@ -14,7 +14,7 @@ from typing import Any, Self, TypeAlias
 import faiss
 import numpy as np
 
-from hubless.builder.needed_lists import lists_needed
+from hubless.builder.needed_lists import candidates_needed, lists_needed
 from hubless.builder.shards import most_in_a_shard, shard_sizes
 from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES
@@ -22,9 +22,10 @@ from hubless.knn.aims import AUTO, Aims, kinds_to_try
 from hubless.knn.augment import AugmentedVectors, augmented_dim, folded_queries, pivot_of, pivoted
 from hubless.knn.base import TUNED_AT, Found, IndexType, Precision, SearchParameters
 from hubless.knn.exhaustive import openmp_threads
+from hubless.knn.fastscan import FastScan
 from hubless.knn.index_files import add_vectors, code_bytes, read_index, training_sample, write_index
 from hubless.knn.training_sample import TrainingSample
-from hubless.knn.tuning import Setting, cheapest_setting, latency_of, recall_curve
+from hubless.knn.tuning import Setting, cheapest_setting, recall_curve
 from hubless.progress import Steps
 from hubless.search.canaries import stored_scores
 from hubless.search.engines.base import VectorIndex
@@ -43,6 +44,11 @@ LISTS_COST = 220.0
 of the lists took 1.3 to 1.7 times as long, 0.25 to 0.38 about as long, and an eighth 0.65 to 0.75."""
 FINER = 1.5
 """The time of a scan of finer codes, as a multiple of that of the others. Measured: 1.5 to 1.65."""
+SCANNED_A_RESCORED, RESCORED_ANYWAY = 250, 250
+"""To rescore a candidate takes as long as to scan so many codes, and a search takes as long as so many candidates
+besides. Measured: 210 to 240, and 200 to 300."""
+CLOSE = 1.1
+"""A way to build a kind that should take this multiple of the time of the best is not built."""
 GUIDING = 2000
 """So many bank queries guide others to lists."""
 RACED, RACES = 100, 3
@@ -143,7 +149,8 @@ def _products(source: VectorSource, matrix: F32 | None) -> VectorSource:
 class _Folded:
     """Targets of an order in a form that some kinds of index store, and with their offsets folded in.
 
-    `sample` is what these kinds are trained on; None if none is. No fewer lists than `least` hold the recall.
+    `sample` is what these kinds are trained on; None if none is. No fewer lists than `least` hold the recall of
+    `asked` queries, of which `best` are the vectors to find.
     """
 
     order: IndexOrder
@@ -151,6 +158,8 @@ class _Folded:
     rows: VectorSource
     vectors: AugmentedVectors
     sample: TrainingSample | None
+    asked: F32
+    best: F32
     least: int = 1
 
     @classmethod
@@ -165,13 +174,20 @@ class _Folded:
         vectors = AugmentedVectors(reduced, order.offsets, pivot, half, made.lifted)
         queries = pivoted(folded_queries(in_memory(sample(bank, GUIDING)), 1.0), pivot)
         trained_on = training_sample(kinds, vectors, count, order.seed, vectors.columns, queries)
-        least = 1
+        given, least = order.answers.queries, 1
+        asked = pivoted(folded_queries(given if directions is None else given @ directions, 1.0), pivot)
+        best = vectors.take(order.answers.rows.ravel())
         if trained_on is not None and (lists := max(kind.lists(count) for kind in kinds)) > 1:
-            asked = order.answers.queries
-            augmented = folded_queries(asked if directions is None else asked @ directions, 1.0)
-            best = vectors.take(order.answers.rows.ravel())
-            least = lists_needed(trained_on, lists, pivoted(augmented, pivot), best, order.aims.recall)
-        return cls(order, directions, rows, vectors, trained_on, least)
+            least = lists_needed(trained_on, lists, asked, best, order.aims.recall)
+        return cls(order, directions, rows, vectors, trained_on, asked, best, least)
+
+    def work(self, kind: IndexType, count: int) -> float:
+        """Return how long a search of `count` targets should take, in candidates that are rescored meanwhile."""
+        if self.sample is None or not isinstance(kind, FastScan):
+            return 0.0
+        scanned = count * self.least / kind.lists(count) if kind.lists(count) > 1 else count
+        candidates = candidates_needed(kind, count, self.sample, self.asked, self.best, self.order.aims.recall)
+        return RESCORED_ANYWAY + (FINER if kind.fine else 1) * scanned / SCANNED_A_RESCORED + candidates
 
     def index(self, kind: IndexType, made: faiss.Index, start: int) -> FaissIndex:
         """Return an index of rows from one on, with the whole vectors of these if it has fewer dimensions."""
@@ -235,18 +251,13 @@ def _candidates(
     lists = max(kind.lists(sizes[0]) for kind in kinds)
     least = max(each.least for each in folded.values())
     pay = least / lists <= 1 - LISTS_COST / np.sqrt(sizes[0])
-    made = list[_Candidate]()
-    for kind in [each for each in kinds if (each.lists(sizes[0]) > 1) == pay] or kinds:
-        if not made or _rescores_long(made[0], order):
-            made.append(_build(kind, folded[_form(kind)], sizes, place, steps))
-    return made
-
-
-def _rescores_long(made: _Candidate, order: IndexOrder) -> bool:
-    """Return whether finer codes may be faster: these rescore less, and a scan of them takes half as long again."""
-    queries = folded_queries(order.answers.queries, 1.0)
-    scan = {**made.setting.parameters, "k_factor": 1}
-    return made.setting.latency_ms > FINER * latency_of(partial(_approximate, made.indexes), queries, TUNED_AT, scan)
+    ways = [each for each in kinds if (each.lists(sizes[0]) > 1) == pay] or kinds
+    work = [folded[_form(kind)].work(kind, sizes[0]) if len(ways) > 1 else 0 for kind in ways]
+    return [
+        _build(kind, folded[_form(kind)], sizes, place, steps)
+        for kind, takes in zip(ways, work, strict=True)
+        if takes <= CLOSE * min(work)
+    ]
 
 
 def _file_of(kind: IndexType) -> str:

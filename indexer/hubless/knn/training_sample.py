@@ -7,6 +7,7 @@ import numpy as np
 
 from hubless.kernels.forks import cached_property
 from hubless.knn.augment import Columns
+from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.leading import leading_directions
 from hubless.vectors.arrays import F32, F64
 
@@ -104,7 +105,8 @@ class TrainingSample:
             dim = self.turned.shape[1]
             quantiser = faiss.ProductQuantizer(dim, dim // together, BITS)
             quantiser.cp.seed = self.seed
-            quantiser.train(self.turned)
+            with openmp_threads(1):  # each direction is little work, and threads would wait for each other
+                quantiser.train(self.turned)
             self._codebooks[together] = quantiser
         return self._codebooks[together]
 
@@ -117,12 +119,12 @@ class TrainingSample:
             quantizer.reset()
             quantizer.add(self.guides(lists.nlist))
 
-    def coded_index(self, lists: int, together: int) -> faiss.Index:
+    def coded_index(self, lists: int, codebook: faiss.ProductQuantizer) -> faiss.Index:
         """Return an empty, trained index of product codes in lists, for vectors (n, d')."""
         transform, _ = self.directions
-        dim = self.turned.shape[1]
-        index = faiss.index_factory(dim, f"IVF{lists},PQ{dim // together}x{BITS}fs", faiss.METRIC_INNER_PRODUCT)
+        name = f"IVF{lists},PQ{codebook.M}x{BITS}fs"
+        index = faiss.index_factory(self.turned.shape[1], name, faiss.METRIC_INNER_PRODUCT)
         index.quantizer.add(self.centroids(lists))
-        faiss.copy_array_to_vector(faiss.vector_to_array(self.codebook(together).centroids), index.pq.centroids)
+        faiss.copy_array_to_vector(faiss.vector_to_array(codebook.centroids), index.pq.centroids)
         index.is_trained = True
         return index if transform is None else faiss.IndexPreTransform(transform, index)
