@@ -49,7 +49,7 @@ SCANNED_A_RESCORED, RESCORED_ANYWAY = 250, 250
 besides. Measured: 210 to 240, and 200 to 300."""
 CLOSE = 1.1
 """A way to build a kind that should take this multiple of the time of the best is not built."""
-GUIDING = 2000
+GUIDING = 1000
 """So many bank queries guide others to lists."""
 RACED, RACES = 100, 3
 """So many queries are answered by each of several indexes, and so often, to see which one is the fastest."""
