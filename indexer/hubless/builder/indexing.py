@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter, thread_time
+from time import perf_counter
 from typing import Any, Self, TypeAlias
 
 import faiss
@@ -20,12 +20,11 @@ from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES
 from hubless.knn.aims import AUTO, Aims, kinds_to_try
 from hubless.knn.augment import AugmentedVectors, augmented_dim, folded_queries, pivot_of, pivoted
-from hubless.knn.base import TUNED_AT, Found, IndexType, Precision, SearchParameters
-from hubless.knn.exhaustive import openmp_threads
+from hubless.knn.base import TUNED_AT, Found, IndexType, SearchParameters
 from hubless.knn.fastscan import FastScan
 from hubless.knn.index_files import add_vectors, code_bytes, read_index, training_sample, write_index
 from hubless.knn.training_sample import TrainingSample
-from hubless.knn.tuning import Setting, cheapest_setting, recall_curve
+from hubless.knn.tuning import Setting, cheapest_setting, latency_of, recall_curve
 from hubless.progress import Steps
 from hubless.search.canaries import stored_scores
 from hubless.search.engines.base import VectorIndex
@@ -51,8 +50,8 @@ CLOSE = 1.1
 """A way to build a kind that should take this multiple of the time of the best is not built."""
 GUIDING = 1000
 """So many bank queries guide others to lists."""
-RACED, RACES = 100, 3
-"""So many queries are answered by each of several indexes, and so often, to see which one is the fastest."""
+RACES = 5
+"""So often queries are answered by each of several indexes in turn, to see which one is the fastest."""
 
 
 SegmentFolder: TypeAlias = Callable[[int], Path]
@@ -133,11 +132,6 @@ class _Candidate:
     trial: TriedRecord
 
 
-def _form(kind: IndexType) -> tuple[Precision, bool]:
-    """Return how a kind stores vectors: their precision, and whether offsets are folded in with a pivot."""
-    return kind.precision, kind.pivoted
-
-
 def _products(source: VectorSource, matrix: F32 | None) -> VectorSource:
     """Return a source of the products of its rows with a matrix (d, k); without one the source itself."""
     if matrix is None:
@@ -149,8 +143,8 @@ def _products(source: VectorSource, matrix: F32 | None) -> VectorSource:
 class _Folded:
     """Targets of an order in a form that some kinds of index store, and with their offsets folded in.
 
-    `sample` is what these kinds are trained on; None if none is. No fewer lists than `least` hold the recall of
-    `asked` queries, of which `best` are the vectors to find.
+    `sample` is what these kinds are trained on; None if none is. No fewer lists than `least`, a `share` of
+    all, hold the recall of `asked` queries, of which `best` are the vectors to find.
     """
 
     order: IndexOrder
@@ -160,7 +154,8 @@ class _Folded:
     sample: TrainingSample | None
     asked: F32
     best: F32
-    least: int = 1
+    least: int
+    share: float
 
     @classmethod
     def of(cls, order: IndexOrder, directions: F32 | None, kinds: Sequence[IndexType], count: int) -> Self:
@@ -174,20 +169,20 @@ class _Folded:
         vectors = AugmentedVectors(reduced, order.offsets, pivot, half, made.lifted)
         queries = pivoted(folded_queries(in_memory(sample(bank, GUIDING)), 1.0), pivot)
         trained_on = training_sample(kinds, vectors, count, order.seed, vectors.columns, queries)
-        given, least = order.answers.queries, 1
+        given, least, lists = order.answers.queries, 1, max(kind.lists(count) for kind in kinds)
         asked = pivoted(folded_queries(given if directions is None else given @ directions, 1.0), pivot)
         best = vectors.take(order.answers.rows.ravel())
-        if trained_on is not None and (lists := max(kind.lists(count) for kind in kinds)) > 1:
+        if trained_on is not None and lists > 1:
             least = lists_needed(trained_on, lists, asked, best, order.aims.recall)
-        return cls(order, directions, rows, vectors, trained_on, asked, best, least)
+        return cls(order, directions, rows, vectors, trained_on, asked, best, least, least / lists)
 
     def work(self, kind: IndexType, count: int) -> float:
         """Return how long a search of `count` targets should take, in candidates that are rescored meanwhile."""
         if self.sample is None or not isinstance(kind, FastScan):
             return 0.0
-        scanned = count * self.least / kind.lists(count) if kind.lists(count) > 1 else count
-        candidates = candidates_needed(kind, count, self.sample, self.asked, self.best, self.order.aims.recall)
-        return RESCORED_ANYWAY + (FINER if kind.fine else 1) * scanned / SCANNED_A_RESCORED + candidates
+        scanned = count * (self.share if kind.lists(count) > 1 else 1)
+        candidates = candidates_needed(kind.fine, self.sample, self.asked, self.best, self.order.aims.recall)
+        return RESCORED_ANYWAY + (FINER if kind.fine else 1) * scanned / SCANNED_A_RESCORED + count * candidates
 
     def index(self, kind: IndexType, made: faiss.Index, start: int) -> FaissIndex:
         """Return an index of rows from one on, with the whole vectors of these if it has fewer dimensions."""
@@ -216,7 +211,9 @@ def build_index(
         tried += [each.trial for each in made]
         built = _fastest_first([*built, *made], order)
         if place is not None:
-            _remove(built[1:], place)
+            for each in built[1:]:
+                for number, index in enumerate(each.indexes):
+                    (place(number) / _file_of(index.kind)).unlink()
         del built[1:], made
         if not (missed := _missed(built[0], aims)):
             break
@@ -244,17 +241,13 @@ def _candidates(
     count = order.targets.shape[0]
     most = min(most_in_a_shard(kind, dim, order.shard_targets) for kind in kinds)
     sizes = [count] if place is None else shard_sizes(count, most)
-    forms: dict[tuple[Precision, bool], list[IndexType]] = {}
-    for kind in kinds:
-        forms.setdefault(_form(kind), []).append(kind)
-    folded = {form: _Folded.of(order, directions, some, sizes[0]) for form, some in forms.items()}
-    lists = max(kind.lists(sizes[0]) for kind in kinds)
-    least = max(each.least for each in folded.values())
-    pay = least / lists <= 1 - LISTS_COST / np.sqrt(sizes[0])
-    ways = [each for each in kinds if (each.lists(sizes[0]) > 1) == pay] or kinds
-    work = [folded[_form(kind)].work(kind, sizes[0]) if len(ways) > 1 else 0 for kind in ways]
+    alike = [kind for kind in kinds if kind.precision == kinds[0].precision]
+    folded = _Folded.of(order, directions, alike, sizes[0])
+    pay = folded.share <= 1 - LISTS_COST / np.sqrt(sizes[0])
+    ways = [each for each in alike if (each.lists(sizes[0]) > 1) == pay] or alike
+    work = [folded.work(kind, sizes[0]) if len(ways) > 1 else 0 for kind in ways]
     return [
-        _build(kind, folded[_form(kind)], sizes, place, steps)
+        _build(kind, folded, sizes, place, steps)
         for kind, takes in zip(ways, work, strict=True)
         if takes <= CLOSE * min(work)
     ]
@@ -262,12 +255,6 @@ def _candidates(
 
 def _file_of(kind: IndexType) -> str:
     return f"{Path(bundle.INDEX).stem}.{kind.label}"
-
-
-def _remove(others: Sequence[_Candidate], place: SegmentFolder) -> None:
-    for each in others:
-        for number, index in enumerate(each.indexes):
-            (place(number) / _file_of(index.kind)).unlink()
 
 
 def _build(
@@ -296,11 +283,9 @@ def _build(
         type=kind.name,
         code_bytes=code_bytes(trained),
         targets=count,
-        parameters=setting.parameters,
-        recall_at_10=setting.recall,
-        latency_ms=_rounded(setting.latency_ms),
         expected_ms=None,
         seconds=_rounded(perf_counter() - begun),
+        **_measured(setting),
     )
     return _Candidate(made, curve, setting, trial)
 
@@ -309,15 +294,12 @@ def _fastest_first(built: Sequence[_Candidate], order: IndexOrder) -> list[_Cand
     """Return candidates in the order of their merit: those that reach the recall, by their time for single queries."""
     if len(built) < 2:
         return list(built)
-    queries = folded_queries(order.answers.queries[:RACED], 1.0)
-    times = [np.inf] * len(built)
-    with openmp_threads(1):
-        for _ in range(RACES):
-            for number, each in enumerate(built):
-                start = thread_time()
-                for query in queries:
-                    _approximate(each.indexes, query[np.newaxis], TUNED_AT, each.setting.parameters)
-                times[number] = min(times[number], thread_time() - start)
+    queries = folded_queries(order.answers.queries, 1.0)
+    races = [
+        [latency_of(partial(_approximate, each.indexes), queries, TUNED_AT, each.setting.parameters) for each in built]
+        for _ in range(RACES)
+    ]
+    times = np.min(races, axis=0)
 
     def merit(number: int) -> tuple[bool, float, float]:
         setting = built[number].setting

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from hubless.knn.fastscan import FastScan
 from hubless.knn.training_sample import TrainingSample
 from hubless.vectors.arrays import F32
 
@@ -18,22 +17,16 @@ def lists_needed(sample: TrainingSample, lists: int, queries: F32, best: F32, re
     return 1 + int(np.quantile(nearer, recall))
 
 
-def candidates_needed(
-    kind: FastScan, count: int, sample: TrainingSample, queries: F32, best: F32, recall: float
-) -> float:
-    """Return the fewest of `count` targets, first by their codes, with this share of the best (m·k, d') of queries."""
-    codes = kind.codebook(sample)
-
-    def products(asked: F32, turned: F32) -> F32:
-        found: F32 = asked @ codes.decode(codes.compute_codes(np.ascontiguousarray(turned))).T
-        return found
-
-    some = sample.turned[:: -(-len(sample.turned) // COUNTED)]
+def candidates_needed(fine: bool, sample: TrainingSample, queries: F32, best: F32, recall: float) -> float:
+    """Return which share of all targets, first by their codes, holds this share of the best (m·k, d') of queries."""
+    codes = sample.codebook(fine)
+    some, coded_best = (
+        codes.decode(codes.compute_codes(each))
+        for each in (sample.turned[:: -(-len(sample.turned) // COUNTED)], sample.turn(best))
+    )
     asked = sample.turn(queries)
-    scores = products(asked, some)
-    of_best = sample.turn(best).reshape(len(asked), -1, asked.shape[1])
     nearer = [
-        (row > products(query, rows)[:, np.newaxis]).sum(axis=1)
-        for row, query, rows in zip(scores, asked, of_best, strict=True)
+        (some @ query > (rows @ query)[:, np.newaxis]).sum(axis=1)
+        for query, rows in zip(asked, coded_best.reshape(len(asked), -1, asked.shape[1]), strict=True)
     ]
-    return float(np.quantile(nearer, recall)) * count / len(some)
+    return float(np.quantile(nearer, recall)) / len(some)

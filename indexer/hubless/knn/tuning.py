@@ -17,8 +17,6 @@ Clock: TypeAlias = Callable[[], float]
 """Seconds. `thread_time` leaves out the work of others; `perf_counter` counts that of a server, too."""
 
 TIMED_QUERIES = 30
-ASKED, SURE = 100, 3.0
-"""So many queries are asked at a time, and no more if the recall so far misses the aim by so many standard errors."""
 RISEN = 1.5
 SCORE_TOLERANCE = 1e-4
 
@@ -64,15 +62,10 @@ def recall_curve(
             if larger and latency > RISEN * fastest.latency_ms:
                 break
             continue
-        found: list[float] = []
-        for start in range(0, len(queries), ASKED):
-            some = slice(start, start + ASKED)
-            scores, _ = search(queries[some], exact_scores.shape[1], parameters)
-            found += [*_found(scores, exact_scores[some])]
-            recall, error = float(np.mean(found)), float(np.std(found) / np.sqrt(len(found)))
-            if recall + SURE * error < aim:
-                break
-        curve.append(Setting(parameters, recall, latency, error))
+        scores, _ = search(queries, exact_scores.shape[1], parameters)
+        found = _found(scores, exact_scores)
+        error = float(found.std() / np.sqrt(len(found)))
+        curve.append(Setting(parameters, float(found.mean()), latency, error))
         fastest = curve[-1] if curve[-1].reaches(aim) else fastest
     return curve
 

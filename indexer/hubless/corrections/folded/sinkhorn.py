@@ -120,14 +120,15 @@ class SinkhornNormalisation(AtTemperature):
             c = np.log(bank_sample.shape[0] / len(c) * weights[rows]) - over_bank
         last = plan.step(c)[0] if bank_sample is bank else log_sum_exp(some, c, bank, temperature.value)
         a: F64 = np.log(counted / bank.shape[0]) - last
-        over: VectorSource = columns
+        over = columns
         if some is not columns:
             # a temperature that is given may be so low that a query has few targets
             if temperature.perplexity is not None and count > MOST_AT_LAST:
                 last_rows = sampled_rows(count, MOST_AT_LAST)
                 over, weights = TakenVectors(columns, last_rows, columns.name), weights[last_rows]
-            left = int(self.iterations) - steps
-            a, more = yield from steps_over_all(bank, over, temperature.value, a, weights, counted, left)
+            a, more = yield from steps_over_all(
+                bank, over, temperature.value, a, weights, counted, int(self.iterations) - steps
+            )
             steps += more
         extra = {
             "perplexity": temperature.perplexity,
