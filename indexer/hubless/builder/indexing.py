@@ -179,10 +179,10 @@ class _Folded:
     def work(self, kind: IndexType, count: int) -> float:
         """Return how long a search of `count` targets should take, in candidates that are rescored meanwhile."""
         if self.sample is None or not isinstance(kind, FastScan):
-            return 0.0
+            return 0
         scanned = count * (self.share if kind.lists(count) > 1 else 1)
-        candidates = candidates_needed(kind.fine, self.sample, self.asked, self.best, self.order.aims.recall)
-        return RESCORED_ANYWAY + (FINER if kind.fine else 1) * scanned / SCANNED_A_RESCORED + count * candidates
+        rescored = count * candidates_needed(kind.fine, self.sample, self.asked, self.best, self.order.aims.recall)
+        return RESCORED_ANYWAY + (FINER if kind.fine else 1) * scanned / SCANNED_A_RESCORED + rescored
 
     def index(self, kind: IndexType, made: faiss.Index, start: int) -> FaissIndex:
         """Return an index of rows from one on, with the whole vectors of these if it has fewer dimensions."""
@@ -240,7 +240,7 @@ def _candidates(
     """Build the indexes of d' dimensions of those of some kinds that could be the fastest."""
     count = order.targets.shape[0]
     most = min(most_in_a_shard(kind, dim, order.shard_targets) for kind in kinds)
-    sizes = [count] if place is None else shard_sizes(count, most)
+    sizes = shard_sizes(count, count if place is None else most)
     alike = [kind for kind in kinds if kind.precision == kinds[0].precision]
     folded = _Folded.of(order, directions, alike, sizes[0])
     pay = folded.share <= 1 - LISTS_COST / np.sqrt(sizes[0])
@@ -295,11 +295,16 @@ def _fastest_first(built: Sequence[_Candidate], order: IndexOrder) -> list[_Cand
     if len(built) < 2:
         return list(built)
     queries = folded_queries(order.answers.queries, 1.0)
-    races = [
-        [latency_of(partial(_approximate, each.indexes), queries, TUNED_AT, each.setting.parameters) for each in built]
-        for _ in range(RACES)
-    ]
-    times = np.min(races, axis=0)
+    times = np.min(
+        [
+            [
+                latency_of(partial(_approximate, each.indexes), queries, TUNED_AT, each.setting.parameters)
+                for each in built
+            ]
+            for _ in range(RACES)
+        ],
+        axis=0,
+    )
 
     def merit(number: int) -> tuple[bool, float, float]:
         setting = built[number].setting

@@ -22,7 +22,7 @@ def candidates_needed(fine: bool, sample: TrainingSample, queries: F32, best: F3
     codes = sample.codebook(fine)
     some, coded_best = (
         codes.decode(codes.compute_codes(each))
-        for each in (sample.turned[:: -(-len(sample.turned) // COUNTED)], sample.turn(best))
+        for each in (sample.turned[:: 1 + len(sample.turned) // COUNTED], sample.turn(best))
     )
     asked = sample.turn(queries)
     nearer = [

@@ -325,8 +325,9 @@ def _joined(parts: Sequence[pa.Table], files: Sequence[SourceFile]) -> pa.Table:
     ids = table[ID_COLUMN].combine_chunks()
     if rows := rows_of_repeated(ids, pc.sort_indices(ids)):
         first, second = (files[table[FILE][row].as_py()].path.name for row in rows)
-        where = f"in {first} and in {second}"
-        raise DuplicateIds("targets", "ids that stand once in all files", f"{ids[rows[0]].as_py()!r} {where}")
+        raise DuplicateIds(
+            "targets", "ids that stand once in all files", f"{ids[rows[0]].as_py()!r} in {first} and in {second}"
+        )
     return table
 
 

@@ -59,8 +59,8 @@ class TrainingSample:
     def centroids(self, lists: int) -> F32:
         """Return the centroids (lists, c) of as many lists."""
         if lists not in self._centroids:
-            how = {"niter": K_MEANS_ROUNDS, "spherical": True, "seed": self.seed, "min_points_per_centroid": 1}
-            means = faiss.Kmeans(self.turned.shape[1], lists, **how)
+            dim, seed = self.turned.shape[1], self.seed
+            means = faiss.Kmeans(dim, lists, niter=K_MEANS_ROUNDS, spherical=True, seed=seed, min_points_per_centroid=1)
             means.train(self.turned)
             self._centroids[lists] = means.centroids
         return self._centroids[lists]
@@ -120,9 +120,7 @@ class TrainingSample:
         """Return an empty, trained index of product codes in lists, for vectors (n, d')."""
         transform, _ = self.directions
         codebook = self.codebook(fine)
-        index = faiss.index_factory(
-            self.turned.shape[1], f"IVF{lists},PQ{codebook.M}x{BITS}fs", faiss.METRIC_INNER_PRODUCT
-        )
+        index = faiss.index_factory(codebook.d, f"IVF{lists},PQ{codebook.M}x{BITS}fs", faiss.METRIC_INNER_PRODUCT)
         index.quantizer.add(self.centroids(lists))
         faiss.copy_array_to_vector(faiss.vector_to_array(codebook.centroids), index.pq.centroids)
         index.is_trained = True

@@ -102,7 +102,7 @@ class Results:
     @cached_property
     def certainty(self) -> list[list[float]] | None:
         """Of each query a list of confidence, presence and the share of each hit; None without a model."""
-        return None if self.assessed is None else self.assessed.numbers.tolist()
+        return self.assessed and self.assessed.numbers.tolist()
 
     @property
     def calibrated(self) -> bool:

@@ -123,7 +123,7 @@ class SinkhornNormalisation(AtTemperature):
         over = columns
         if some is not columns:
             # a temperature that is given may be so low that a query has few targets
-            if temperature.perplexity is not None and count > MOST_AT_LAST:
+            if temperature.perplexity and count > MOST_AT_LAST:
                 last_rows = sampled_rows(count, MOST_AT_LAST)
                 over, weights = TakenVectors(columns, last_rows, columns.name), weights[last_rows]
             a, more = yield from steps_over_all(
