@@ -20,7 +20,7 @@ def build(catalog, lists_cost, finer, close, **options):
         changed.setattr(aims, "MEASURED_FROM", 1000)
         changed.setattr(indexing, "LISTS_COST", lists_cost)
         changed.setattr(indexing, "FINER", finer)
-        changed.setattr(indexing, "CLOSE", close)
+        changed.setattr(indexing, "MOST_WORK", close)
         given = {"query_bank": normal(300, DIM, 1), "metric": "cosine", "recall": 0.8, **options}
         return hubless.build(catalog, "c", normal(COUNT, DIM, 0), **given)
 

@@ -46,7 +46,7 @@ FINER = 1.5
 SCANNED_A_RESCORED, RESCORED_ANYWAY = 250, 250
 """To rescore a candidate takes as long as to scan so many codes, and a search takes as long as so many candidates
 besides. Measured: 210 to 240, and 200 to 300."""
-CLOSE = 1.1
+MOST_WORK = 1.1
 """A way to build a kind that should take this multiple of the time of the best is not built."""
 GUIDING = 1000
 """So many bank queries guide others to lists."""
@@ -249,7 +249,7 @@ def _candidates(
     return [
         _build(kind, folded, sizes, place, steps)
         for kind, takes in zip(ways, work, strict=True)
-        if takes <= CLOSE * min(work)
+        if takes <= MOST_WORK * min(work)
     ]
 
 

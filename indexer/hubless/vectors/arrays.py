@@ -280,7 +280,7 @@ def matrix_of(lists: pa.Array, name: str, dim: int | None = None, start: int = 0
     lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
     if dim is None:
         dim = int(lengths[0]) if len(lengths) else 0
-    check_lengths(lengths, dim, name, start)
+    check_row_lengths(lengths, dim, name, start)
     values = lists.flatten()
     if values.null_count:
         place = first_null(values)
@@ -293,7 +293,7 @@ def first_null(array: pa.Array) -> int:
     return int(pc.index(array.is_null(), True).as_py())
 
 
-def check_lengths(lengths: NDArray[np.integer], dim: int, name: str, start: int = 0) -> None:
+def check_row_lengths(lengths: NDArray[np.integer], dim: int, name: str, start: int = 0) -> None:
     """Raise `InputError` naming the first row of another length; `start` is the number of the first of all."""
     if (lengths != dim).any():
         row = int(np.argmax(lengths != dim))
