@@ -88,12 +88,18 @@ def test_schema_is_that_of_a_job_file(run):
     assert {"version", "collection", "targets", "query_bank"} == set(schema["required"])
 
 
-def test_it_waits_until_the_service_has_switched_before_it_deletes(reindex, job, monkeypatch):
+@pytest.fixture
+def again(reindex, job, monkeypatch):
+    """The job after a first one, to leave one version."""
     monkeypatch.setattr(waiting, "PAUSE_SECONDS", 0.01)
     reindex()
     jobs.rewrite(job.parent, retention={"versions": 1})
+    return lambda *words: reindex("--set", "full=true", "--set", *words)
+
+
+def test_it_waits_until_the_service_has_switched_before_it_deletes(again, job):
     with serving_catalog(job.parent / "catalog", poll_seconds=0.02) as url:
-        ended = reindex("--set", "full=true", "--set", f"wait_for={url}", "--json")
+        ended = again(f"wait_for={url}", "--json")
         assert (ended.code, ended.json["switched"], len(ended.json["deleted"])) == (0, True, 1)
         assert httpx.get(f"{url}/v1/collections/{NAME}").json()["version"] == ended.json["version"]
 
@@ -199,11 +205,8 @@ def test_plan_evaluates_the_gates_of_the_number_of_targets(reindex, job):
     assert values["rows.min"] == (40 + 2, True)
 
 
-def test_service_that_does_not_switch_exits_with_5_and_old_versions_stay(reindex, job, monkeypatch):
-    monkeypatch.setattr(waiting, "PAUSE_SECONDS", 0.01)
-    reindex()
-    jobs.rewrite(job.parent, retention={"versions": 1})
-    ended = reindex("--set", "full=true", "--set", "wait_for=http://127.0.0.1:1", "--set", "timeout=0.1")
+def test_service_that_does_not_switch_exits_with_5_and_old_versions_stay(again, job):
+    ended = again("wait_for=http://127.0.0.1:1", "--set", "timeout=0.1")
     assert ended.code == 5
     assert "did not switch; it said" in ended.err
     assert "for 0.1 seconds" in ended.err

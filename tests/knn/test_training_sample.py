@@ -1,12 +1,10 @@
 """What indexes learn from a sample: directions, centroids and codes, once for all, and how the bank finds lists."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from support.problems import normal
 
-from hubless.builder.needed_lists import lists_needed
+from hubless.builder.needed_lists import candidates_needed, lists_needed
 from hubless.knn import INDEXES
 from hubless.knn.augment import Columns, folded_queries, folded_targets
 from hubless.knn.index_files import add_vectors
@@ -79,7 +77,7 @@ def test_guided_queries_find_more_in_as_many_lists(vectors):
     assert found[1] > found[0] + 0.05
 
 
-def test_fewest_lists_that_hold_a_share_of_the_best_are_known_without_an_index(vectors):
+def test_fewest_lists_and_candidates_with_a_share_of_the_best_are_known_without_an_index(vectors):
     queries, exact = best_ten(vectors)
     sample = TrainingSample(vectors, Columns(DIM, DIM), 0, asked(1000, 2))
     needed = lists_needed(sample, KIND.lists(COUNT), queries, vectors[exact.ravel()], 0.9)
@@ -87,14 +85,13 @@ def test_fewest_lists_that_hold_a_share_of_the_best_are_known_without_an_index(v
     add_vectors(index, as_source(vectors, "targets"), sample=sample)
     found = [share_found(vectors, index, nprobe=lists, k_factor=COUNT // 10) for lists in (needed - 1, needed)]
     assert found[0] < 0.9 <= found[1]
+    share = candidates_needed(False, sample, queries, vectors[exact.ravel()], 0.99)
+    found = [share_found(vectors, index, nprobe=COUNT, k_factor=COUNT * share / each) for each in (14, 8)]
+    assert found[0] < 0.99 <= found[1]
 
 
 def test_fine_codes_are_halves_of_the_others_and_share_directions_and_lists():
     wide = folded_targets(normal(COUNT, 136, 0), np.zeros(COUNT, np.float32))
     sample = TrainingSample(wide, Columns(136, 136))
-    coarse = INDEXES["fastscan"]
-    for kind in (coarse, replace(coarse, fine=True)):
-        kind.new(COUNT, wide.shape[1], sample)
-    _, together = sample.directions
-    assert sample.codebook(together // 2).M == 2 * sample.codebook(together).M
-    assert sample.codebook(together) is sample.codebook(together)
+    assert sample.codebook(True).M == 2 * sample.codebook(False).M
+    assert sample.codebook(True) is sample.codebook(True)

@@ -329,17 +329,21 @@ def test_what_any_worker_is_asked_is_learned_in_a_process_of_its_own(learning, l
 
 def test_learning_is_off_unless_asked_and_a_put_without_it_forgets(learning, logs, place):
     client = learning["boss"][0]
-    assert client.put("/v1/scores/still", json={"lists": logs[0][0][:50]}).json()["learning"] is None
-    rerank(client, {**logs[0][0][0], "correction": "still"})
-    assert client.put("/v1/scores/still", json={"lists": logs[0][0][:50], "learn": True}).json()["learning"] == 0
-    rerank(client, {**logs[0][0][0], "correction": "still"})
+    lists = logs[0][0]
+
+    def put(**more):
+        return client.put("/v1/scores/still", json={"lists": lists[:50], **more}).json()["learning"]
+
+    for before, more in ((None, {}), (0, {"learn": True})):
+        assert put(**more) == before
+        rerank(client, {**lists[0], "correction": "still"})
     while client.get("/v1/scores/still").json()["learning"] != 1:
         time.sleep(0.02)
     home = place / ".scores" / "still.learned"
     (day,) = home.glob("2*.parquet")
     assert pq.read_table(day).column_names == ["ids", "scores", "draw", "count", "client"]
     assert pq.read_table(day)["client"].to_pylist() == ["boss"]
-    assert client.put("/v1/scores/still", json={"lists": logs[0][0][:50]}).json()["learning"] is None
+    assert put() is None
     assert not home.exists()
 
 

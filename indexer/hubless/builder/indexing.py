@@ -8,20 +8,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter, thread_time
+from time import perf_counter
 from typing import Any, Self, TypeAlias
 
 import faiss
 import numpy as np
 
-from hubless.builder.needed_lists import lists_needed
+from hubless.builder.needed_lists import candidates_needed, lists_needed
 from hubless.builder.shards import most_in_a_shard, shard_sizes
 from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES
 from hubless.knn.aims import AUTO, Aims, kinds_to_try
 from hubless.knn.augment import AugmentedVectors, augmented_dim, folded_queries, pivot_of, pivoted
-from hubless.knn.base import TUNED_AT, Found, IndexType, Precision, SearchParameters
-from hubless.knn.exhaustive import openmp_threads
+from hubless.knn.base import TUNED_AT, Found, IndexType, SearchParameters
+from hubless.knn.fastscan import FastScan
 from hubless.knn.index_files import add_vectors, code_bytes, read_index, training_sample, write_index
 from hubless.knn.training_sample import TrainingSample
 from hubless.knn.tuning import Setting, cheapest_setting, latency_of, recall_curve
@@ -43,10 +43,15 @@ LISTS_COST = 220.0
 of the lists took 1.3 to 1.7 times as long, 0.25 to 0.38 about as long, and an eighth 0.65 to 0.75."""
 FINER = 1.5
 """The time of a scan of finer codes, as a multiple of that of the others. Measured: 1.5 to 1.65."""
-GUIDING = 2000
+SCANNED_A_RESCORED, RESCORED_ANYWAY = 250, 250
+"""To rescore a candidate takes as long as to scan so many codes, and a search takes as long as so many candidates
+besides. Measured: 210 to 240, and 200 to 300."""
+MOST_WORK = 1.1
+"""A way to build a kind that should take this multiple of the time of the best is not built."""
+GUIDING = 1000
 """So many bank queries guide others to lists."""
-RACED, RACES = 100, 3
-"""So many queries are answered by each of several indexes, and so often, to see which one is the fastest."""
+RACES = 5
+"""So often queries are answered by each of several indexes in turn, to see which one is the fastest."""
 
 
 SegmentFolder: TypeAlias = Callable[[int], Path]
@@ -127,11 +132,6 @@ class _Candidate:
     trial: TriedRecord
 
 
-def _form(kind: IndexType) -> tuple[Precision, bool]:
-    """Return how a kind stores vectors: their precision, and whether offsets are folded in with a pivot."""
-    return kind.precision, kind.pivoted
-
-
 def _products(source: VectorSource, matrix: F32 | None) -> VectorSource:
     """Return a source of the products of its rows with a matrix (d, k); without one the source itself."""
     if matrix is None:
@@ -143,7 +143,8 @@ def _products(source: VectorSource, matrix: F32 | None) -> VectorSource:
 class _Folded:
     """Targets of an order in a form that some kinds of index store, and with their offsets folded in.
 
-    `sample` is what these kinds are trained on; None if none is. No fewer lists than `least` hold the recall.
+    `sample` is what these kinds are trained on; None if none is. No fewer lists than `least`, a `share` of
+    all, hold the recall of `asked` queries, of which `best` are the vectors to find.
     """
 
     order: IndexOrder
@@ -151,7 +152,10 @@ class _Folded:
     rows: VectorSource
     vectors: AugmentedVectors
     sample: TrainingSample | None
-    least: int = 1
+    asked: F32
+    best: F32
+    least: int
+    share: float
 
     @classmethod
     def of(cls, order: IndexOrder, directions: F32 | None, kinds: Sequence[IndexType], count: int) -> Self:
@@ -165,13 +169,20 @@ class _Folded:
         vectors = AugmentedVectors(reduced, order.offsets, pivot, half, made.lifted)
         queries = pivoted(folded_queries(in_memory(sample(bank, GUIDING)), 1.0), pivot)
         trained_on = training_sample(kinds, vectors, count, order.seed, vectors.columns, queries)
-        least = 1
-        if trained_on is not None and (lists := max(kind.lists(count) for kind in kinds)) > 1:
-            asked = order.answers.queries
-            augmented = folded_queries(asked if directions is None else asked @ directions, 1.0)
-            best = vectors.take(order.answers.rows.ravel())
-            least = lists_needed(trained_on, lists, pivoted(augmented, pivot), best, order.aims.recall)
-        return cls(order, directions, rows, vectors, trained_on, least)
+        given, least, lists = order.answers.queries, 1, max(kind.lists(count) for kind in kinds)
+        asked = pivoted(folded_queries(given if directions is None else given @ directions, 1.0), pivot)
+        best = vectors.take(order.answers.rows.ravel())
+        if trained_on is not None and lists > 1:
+            least = lists_needed(trained_on, lists, asked, best, order.aims.recall)
+        return cls(order, directions, rows, vectors, trained_on, asked, best, least, least / lists)
+
+    def work(self, kind: IndexType, count: int) -> float:
+        """Return how long a search of `count` targets should take, in candidates that are rescored meanwhile."""
+        if self.sample is None or not isinstance(kind, FastScan):
+            return 0
+        scanned = count * (self.share if kind.lists(count) > 1 else 1)
+        rescored = count * candidates_needed(kind.fine, self.sample, self.asked, self.best, self.order.aims.recall)
+        return RESCORED_ANYWAY + (FINER if kind.fine else 1) * scanned / SCANNED_A_RESCORED + rescored
 
     def index(self, kind: IndexType, made: faiss.Index, start: int) -> FaissIndex:
         """Return an index of rows from one on, with the whole vectors of these if it has fewer dimensions."""
@@ -200,7 +211,9 @@ def build_index(
         tried += [each.trial for each in made]
         built = _fastest_first([*built, *made], order)
         if place is not None:
-            _remove(built[1:], place)
+            for each in built[1:]:
+                for number, index in enumerate(each.indexes):
+                    (place(number) / _file_of(index.kind)).unlink()
         del built[1:], made
         if not (missed := _missed(built[0], aims)):
             break
@@ -227,36 +240,21 @@ def _candidates(
     """Build the indexes of d' dimensions of those of some kinds that could be the fastest."""
     count = order.targets.shape[0]
     most = min(most_in_a_shard(kind, dim, order.shard_targets) for kind in kinds)
-    sizes = [count] if place is None else shard_sizes(count, most)
-    forms: dict[tuple[Precision, bool], list[IndexType]] = {}
-    for kind in kinds:
-        forms.setdefault(_form(kind), []).append(kind)
-    folded = {form: _Folded.of(order, directions, some, sizes[0]) for form, some in forms.items()}
-    lists = max(kind.lists(sizes[0]) for kind in kinds)
-    least = max(each.least for each in folded.values())
-    pay = least / lists <= 1 - LISTS_COST / np.sqrt(sizes[0])
-    made = list[_Candidate]()
-    for kind in [each for each in kinds if (each.lists(sizes[0]) > 1) == pay] or kinds:
-        if not made or _rescores_long(made[0], order):
-            made.append(_build(kind, folded[_form(kind)], sizes, place, steps))
-    return made
-
-
-def _rescores_long(made: _Candidate, order: IndexOrder) -> bool:
-    """Return whether finer codes may be faster: these rescore less, and a scan of them takes half as long again."""
-    queries = folded_queries(order.answers.queries, 1.0)
-    scan = {**made.setting.parameters, "k_factor": 1}
-    return made.setting.latency_ms > FINER * latency_of(partial(_approximate, made.indexes), queries, TUNED_AT, scan)
+    sizes = shard_sizes(count, count if place is None else most)
+    alike = [kind for kind in kinds if kind.precision == kinds[0].precision]
+    folded = _Folded.of(order, directions, alike, sizes[0])
+    pay = folded.share <= 1 - LISTS_COST / np.sqrt(sizes[0])
+    ways = [each for each in alike if (each.lists(sizes[0]) > 1) == pay] or alike
+    work = [folded.work(kind, sizes[0]) if len(ways) > 1 else 0 for kind in ways]
+    return [
+        _build(kind, folded, sizes, place, steps)
+        for kind, takes in zip(ways, work, strict=True)
+        if takes <= MOST_WORK * min(work)
+    ]
 
 
 def _file_of(kind: IndexType) -> str:
     return f"{Path(bundle.INDEX).stem}.{kind.label}"
-
-
-def _remove(others: Sequence[_Candidate], place: SegmentFolder) -> None:
-    for each in others:
-        for number, index in enumerate(each.indexes):
-            (place(number) / _file_of(index.kind)).unlink()
 
 
 def _build(
@@ -285,11 +283,9 @@ def _build(
         type=kind.name,
         code_bytes=code_bytes(trained),
         targets=count,
-        parameters=setting.parameters,
-        recall_at_10=setting.recall,
-        latency_ms=_rounded(setting.latency_ms),
         expected_ms=None,
         seconds=_rounded(perf_counter() - begun),
+        **_measured(setting),
     )
     return _Candidate(made, curve, setting, trial)
 
@@ -298,15 +294,17 @@ def _fastest_first(built: Sequence[_Candidate], order: IndexOrder) -> list[_Cand
     """Return candidates in the order of their merit: those that reach the recall, by their time for single queries."""
     if len(built) < 2:
         return list(built)
-    queries = folded_queries(order.answers.queries[:RACED], 1.0)
-    times = [np.inf] * len(built)
-    with openmp_threads(1):
-        for _ in range(RACES):
-            for number, each in enumerate(built):
-                start = thread_time()
-                for query in queries:
-                    _approximate(each.indexes, query[np.newaxis], TUNED_AT, each.setting.parameters)
-                times[number] = min(times[number], thread_time() - start)
+    queries = folded_queries(order.answers.queries, 1.0)
+    times = np.min(
+        [
+            [
+                latency_of(partial(_approximate, each.indexes), queries, TUNED_AT, each.setting.parameters)
+                for each in built
+            ]
+            for _ in range(RACES)
+        ],
+        axis=0,
+    )
 
     def merit(number: int) -> tuple[bool, float, float]:
         setting = built[number].setting

@@ -17,6 +17,7 @@ from hubless.measures.chance import Chance
 from hubless.measures.occurrence import most_found
 from hubless.progress import Progressing, progress_bars
 from hubless.search.pages import render
+from hubless.search.ranker import all_but
 from hubless.vectors.arrays import I64
 from hubless.vectors.comparing import comparison
 from hubless.vectors.sources import VectorSource
@@ -130,9 +131,7 @@ def examine_corpus(gallery: Gallery, top: int, seed: int = 0, progress: Progress
 def _others(rows: I64, targets: VectorSource, k: int, metric: str) -> I64:
     """Return the k targets that are nearest to each of some targets (m,), without itself: (m, k)."""
     _, found = top_k(comparison(metric).turned(targets.take(rows)), targets, k + 1)
-    others = found != rows[:, np.newaxis]
-    others[others.all(axis=1), -1] = False  # one of many copies does not find itself
-    rest: I64 = found[others].reshape(-1, k)
+    rest: I64 = found[all_but(rows, found)].reshape(-1, k)
     return rest
 
 

@@ -29,7 +29,7 @@ from hubless.store.bundle import FileStamp, SourceRecord, record_of
 from hubless.vectors.arrays import I64
 from hubless.vectors.comparing import Metric
 from hubless.vectors.files import SHARDS, Items
-from hubless.vectors.ids import ID_COLUMN
+from hubless.vectors.ids import ID_COLUMN, rows_of_repeated
 from hubless.vectors.listing import files_in, files_matching, is_folder, is_pattern, is_there
 from hubless.vectors.npy import split_member
 from hubless.vectors.readers.arrow_rows import Dataset, open_dataset, reading_payload
@@ -322,14 +322,12 @@ def _joined(parts: Sequence[pa.Table], files: Sequence[SourceFile]) -> pa.Table:
     if len(types) > 1:
         raise InputError("targets", "ids of one type", ", ".join(f"{kind} in {name}" for kind, name in types.items()))
     table = pa.concat_tables([part.select([ID_COLUMN, FILE, DIGEST]) for part in parts]).combine_chunks()
-    order = pc.sort_indices(table[ID_COLUMN])
-    ordered = table[ID_COLUMN].combine_chunks().take(order)
-    twice = pc.equal(ordered[1:], ordered[:-1])
-    if pc.any(twice).as_py():
-        place = pc.index(twice, True).as_py()
-        first, second = sorted(table[FILE][order[each].as_py()].as_py() for each in (place, place + 1))
-        where = f"in {files[first].path.name} and in {files[second].path.name}"
-        raise DuplicateIds("targets", "ids that stand once in all files", f"{ordered[place].as_py()!r} {where}")
+    ids = table[ID_COLUMN].combine_chunks()
+    if rows := rows_of_repeated(ids, pc.sort_indices(ids)):
+        first, second = (files[table[FILE][row].as_py()].path.name for row in rows)
+        raise DuplicateIds(
+            "targets", "ids that stand once in all files", f"{ids[rows[0]].as_py()!r} in {first} and in {second}"
+        )
     return table
 
 

@@ -290,6 +290,11 @@ def merged(found: Sequence[_Ranking], k: int) -> _Ranking:
     if len(scores) == 1:  # a third of the time of what comes next
         best = np.argsort(-scores[0], kind="stable")[:k]
         return scores[:, best], rows[:, best]
+    return best_first(scores, rows, k)
+
+
+def best_first(scores: F32, rows: I64, k: int) -> _Ranking:
+    """Return the k best of each line of scores and rows (m, c), best first; of equals the first."""
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(rows, order, axis=1)
 

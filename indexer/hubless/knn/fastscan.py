@@ -63,9 +63,7 @@ class FastScan(IndexType):
     def new(self, count: int, dim: int, sample: TrainingSample | None) -> faiss.Index:
         if sample is None:
             raise TypeError("codes are trained")
-        _, together = sample.directions
-        coded = sample.coded_index(self.lists(count), max(1, together // 2) if self.fine else together)
-        return with_storage(coded, self.precision)
+        return with_storage(sample.coded_index(self.lists(count), self.fine), self.precision)
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
         return [{"k_factor": factor} for factor in halving(K_FACTORS)]

@@ -19,7 +19,7 @@ from hubless.knn.base import (
     search_refined,
     with_storage,
 )
-from hubless.knn.training_sample import TrainingSample
+from hubless.knn.training_sample import TrainingSample, innermost
 from hubless.vectors.arrays import F32
 
 SQ8_TRAINING_ROWS = 50_000
@@ -99,7 +99,7 @@ def joined_by_distance(index: faiss.Index) -> Iterator[None]:
 
     By products, long vectors would be joined to all. Other indexes are left as they are.
     """
-    graph = faiss.downcast_index(index.base_index) if isinstance(index, faiss.IndexRefine) else index
+    graph = innermost(index)
     if not isinstance(graph, faiss.IndexHNSW):
         yield
         return

@@ -14,7 +14,7 @@ from hubless.knn.augment import Columns
 from hubless.knn.base import IndexType
 from hubless.knn.exhaustive import storage_of
 from hubless.knn.hnsw import joined_by_distance
-from hubless.knn.training_sample import TrainingSample
+from hubless.knn.training_sample import TrainingSample, innermost
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource, block_rows, in_memory, sample
@@ -93,10 +93,7 @@ def structure(index: faiss.Index) -> str:
 
 def code_bytes(index: faiss.Index) -> int | None:
     """Return the bytes of the product codes of a target; None without codes."""
-    known = faiss.downcast_index(index)
-    inner = getattr(known, "base_index", getattr(known, "index", None))
-    if inner is not None:
-        return code_bytes(inner)
+    known = innermost(index)
     return int(known.pq.code_size) if hasattr(known, "pq") else None
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from hubless.kernels.forks import cached_property
 from hubless.knn.augment import Columns
+from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.leading import leading_directions
 from hubless.vectors.arrays import F32, F64
 
@@ -16,8 +17,13 @@ BITS = 4
 K_MEANS_ROUNDS = 10
 RIDGE = 1.0
 """Weight of the ridge, in mean squares of a coordinate of the queries together."""
-LISTS_TOGETHER = 64
-"""Lists whose scores are in memory at once."""
+
+
+def innermost(index: faiss.Index) -> faiss.Index:
+    """Return what is below transforms and stored vectors."""
+    known = faiss.downcast_index(index)
+    inner = getattr(known, "base_index", getattr(known, "index", None))
+    return known if inner is None else innermost(inner)
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class TrainingSample:
     queries: F32 | None = None
     _centroids: dict[int, F32] = field(default_factory=dict, init=False, repr=False)
     _guides: dict[int, F32] = field(default_factory=dict, init=False, repr=False)
-    _codebooks: dict[int, faiss.ProductQuantizer] = field(default_factory=dict, init=False, repr=False)
+    _codebooks: dict[bool, faiss.ProductQuantizer] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def directions(self) -> tuple[faiss.LinearTransform | None, int]:
@@ -53,8 +59,8 @@ class TrainingSample:
     def centroids(self, lists: int) -> F32:
         """Return the centroids (lists, c) of as many lists."""
         if lists not in self._centroids:
-            how = {"niter": K_MEANS_ROUNDS, "spherical": True, "seed": self.seed, "min_points_per_centroid": 1}
-            means = faiss.Kmeans(self.turned.shape[1], lists, **how)
+            dim, seed = self.turned.shape[1], self.seed
+            means = faiss.Kmeans(dim, lists, niter=K_MEANS_ROUNDS, spherical=True, seed=seed, min_points_per_centroid=1)
             means.train(self.turned)
             self._centroids[lists] = means.centroids
         return self._centroids[lists]
@@ -85,44 +91,37 @@ class TrainingSample:
         nearest.add(centroids)
         _, of_rows = nearest.search(self.turned, 1)
         order = np.argsort(of_rows[:, 0], kind="stable")
-        ends = np.cumsum(np.bincount(of_rows[:, 0], minlength=len(centroids)))
+        filled, starts = np.unique(of_rows[order], return_index=True)
         best = asked @ centroids.T
-        start = 0
-        for first in range(0, len(centroids), LISTS_TOGETHER):
-            some = ends[first : first + LISTS_TOGETHER]
-            starts = np.concatenate([[start], some[:-1]]) - start
-            filled = np.flatnonzero(starts < some - start)
-            if len(filled):
-                scores = asked @ self.turned[order[start : some[-1]]].T
-                best[:, first + filled] = np.maximum.reduceat(scores, starts[filled], axis=1)
-            start = some[-1]
+        for number, rows in zip(filled, np.split(order, starts[1:]), strict=True):
+            best[:, number] = (asked @ self.turned[rows].T).max(axis=1)
         return best
 
-    def codebook(self, together: int) -> faiss.ProductQuantizer:
-        """Return a trained product quantiser whose 4-bit codes cover so many directions each."""
-        if together not in self._codebooks:
+    def codebook(self, fine: bool) -> faiss.ProductQuantizer:
+        """Return a trained product quantiser of 4-bit codes, `fine` ones of half as many directions each."""
+        if fine not in self._codebooks:
             dim = self.turned.shape[1]
-            quantiser = faiss.ProductQuantizer(dim, dim // together, BITS)
+            quantiser = faiss.ProductQuantizer(dim, dim // max(1, self.directions[1] >> fine), BITS)
             quantiser.cp.seed = self.seed
-            quantiser.train(self.turned)
-            self._codebooks[together] = quantiser
-        return self._codebooks[together]
+            with openmp_threads(1):  # each direction is little work, and threads would wait for each other
+                quantiser.train(self.turned)
+            self._codebooks[fine] = quantiser
+        return self._codebooks[fine]
 
     def guide(self, index: faiss.Index) -> None:
         """Let an index that has all its targets rank lists of product codes by `guides`. Others stay as they are."""
-        known = faiss.downcast_index(index.base_index) if isinstance(index, faiss.IndexRefine) else index
-        lists = faiss.downcast_index(known.index) if isinstance(known, faiss.IndexPreTransform) else known
+        lists = innermost(index)
         if isinstance(lists, faiss.IndexIVFPQFastScan):
             quantizer = faiss.downcast_index(lists.quantizer)
             quantizer.reset()
             quantizer.add(self.guides(lists.nlist))
 
-    def coded_index(self, lists: int, together: int) -> faiss.Index:
+    def coded_index(self, lists: int, fine: bool) -> faiss.Index:
         """Return an empty, trained index of product codes in lists, for vectors (n, d')."""
         transform, _ = self.directions
-        dim = self.turned.shape[1]
-        index = faiss.index_factory(dim, f"IVF{lists},PQ{dim // together}x{BITS}fs", faiss.METRIC_INNER_PRODUCT)
+        codebook = self.codebook(fine)
+        index = faiss.index_factory(codebook.d, f"IVF{lists},PQ{codebook.M}x{BITS}fs", faiss.METRIC_INNER_PRODUCT)
         index.quantizer.add(self.centroids(lists))
-        faiss.copy_array_to_vector(faiss.vector_to_array(self.codebook(together).centroids), index.pq.centroids)
+        faiss.copy_array_to_vector(faiss.vector_to_array(codebook.centroids), index.pq.centroids)
         index.is_trained = True
         return index if transform is None else faiss.IndexPreTransform(transform, index)

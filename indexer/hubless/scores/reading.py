@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from hubless.errors import InputError, one_line
 from hubless.measures.plain_ids import hit_like, plain_ids
 from hubless.scores.logged_lists import ScoreLists, mostly_rise
-from hubless.vectors.arrays import F64, I64, is_list
+from hubless.vectors.arrays import F64, I64, first_null, is_list
 from hubless.vectors.ids import id_array
 from hubless.vectors.object_rows import brief
 
@@ -129,7 +129,7 @@ def _of_table(given: Any, name: str) -> _Read:
     if not pa.types.is_floating(scores.type) and not pa.types.is_integer(scores.type):
         raise InputError(f"{name}.scores", "a column of numbers", str(scores.type))
     if scores.null_count:
-        place = _place(pc.index(scores.is_null(), True).as_py(), lengths, name, "scores")
+        place = _place(first_null(scores), lengths, name, "scores")
         raise InputError(place, "a number", "a null")
     try:
         known = id_array(ids, name)
@@ -148,7 +148,7 @@ def _of_lists(table: pa.Table, name: str) -> tuple[pa.Array, pa.Array, I64]:
         if not is_list(each.type):
             raise InputError(f"{name}.{column}", "a column of lists", str(each.type))
         if each.null_count:
-            raise InputError(f"{name}[{pc.index(each.is_null(), True).as_py()}].{column}", "a list", "a null")
+            raise InputError(f"{name}[{first_null(each)}].{column}", "a list", "a null")
     lengths, others = (pc.list_value_length(each).to_numpy(zero_copy_only=False) for each in (ids, scores))
     if (wrong := np.flatnonzero(lengths != others)).size:
         row = int(wrong[0])
@@ -159,7 +159,7 @@ def _of_lists(table: pa.Table, name: str) -> tuple[pa.Array, pa.Array, I64]:
 def _of_hits(table: pa.Table, name: str) -> tuple[pa.Array, pa.Array, I64]:
     query, ids, scores = (table.column(column).combine_chunks() for column in _LONG)
     if query.null_count:
-        raise InputError(f"{name}.query, row {pc.index(query.is_null(), True).as_py()}", "a query", "a null")
+        raise InputError(f"{name}.query, row {first_null(query)}", "a query", "a null")
     which = pc.dictionary_encode(query).indices.to_numpy(zero_copy_only=False)
     order = pa.array(np.argsort(which, kind="stable"))
     return ids.take(order), scores.take(order), np.bincount(which).astype(np.int64)

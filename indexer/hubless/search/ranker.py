@@ -67,6 +67,13 @@ def joined(lines: Sequence[Sequence[NDArray[Any]]], width: int, corrected: Flags
     return Ranked._make([ranked[0].astype(np.int64), *ranked[1:].astype(np.float32), corrected, rescoring])
 
 
+def all_but(own: I64, rows: I64) -> Flags:
+    """Return which rows (m, k + 1) to keep so that none of the targets `own` (m,) finds itself: k of each line."""
+    others: Flags = rows != own[:, np.newaxis]
+    others[others.all(axis=1), -1] = False  # one of many copies does not find itself
+    return others
+
+
 class Ranker:
     """Ranks targets: by their offsets, and by the gate or rescorer of the correction if it has one."""
 
@@ -178,8 +185,7 @@ class Ranker:
         else:
             scores, rows = scope.find(augmented, min(k + 1, scope.room), how)
             if rows.shape[1] > k:  # else no query's own target matches
-                others = rows != np.tile(asked.own, len(strengths))[:, np.newaxis]
-                others[others.all(axis=1), -1] = False
+                others = all_but(np.tile(asked.own, len(strengths)), rows)
                 scores, rows = scores[others].reshape(-1, k), rows[others].reshape(-1, k)
         offsets = self.targets.offsets(rows)
         count = len(asked.queries)

@@ -87,22 +87,22 @@ class Results:
     @property
     def confidence(self) -> F32 | None:
         """The probability that the first hit is right, (m,); None if the version has no model of confidence."""
-        return None if self.assessed is None else self.assessed.confidence
+        return self.assessed and self.assessed.confidence
 
     @property
     def presence(self) -> F32 | None:
         """The probability that a right target was among those searched, (m,); None without a model."""
-        return None if self.assessed is None else self.assessed.presence
+        return self.assessed and self.assessed.presence
 
     @property
     def shares(self) -> F32 | None:
         """The part of the confidence of each hit, (m, k), that of the first hit is all of it; None without a model."""
-        return None if self.assessed is None else self.assessed.shares
+        return self.assessed and self.assessed.shares
 
     @cached_property
     def certainty(self) -> list[list[float]] | None:
         """Of each query a list of confidence, presence and the share of each hit; None without a model."""
-        return None if self.assessed is None else self.assessed.numbers.tolist()
+        return self.assessed and self.assessed.numbers.tolist()
 
     @property
     def calibrated(self) -> bool:

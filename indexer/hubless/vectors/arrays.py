@@ -136,7 +136,7 @@ def _of_arrow(values: Any, name: str) -> NDArray[Any]:
     if is_list(array.type):
         return matrix_of(array, name)
     if array.null_count:
-        row = pc.index(array.is_null(), True).as_py()
+        row = first_null(array)
         raise InputError(f"{name}, row {row}", "a number", f"one of {array.null_count:,} nulls")
     try:
         plain: NDArray[Any] = array.to_numpy(zero_copy_only=False)
@@ -276,18 +276,28 @@ def matrix_of(lists: pa.Array, name: str, dim: int | None = None, start: int = 0
     if lets_through():
         return _filled(lists, dim)
     if lists.null_count:
-        raise InputError(f"{name}, row {start + pc.index(lists.is_null(), True).as_py()}", "a vector", "a null")
+        raise InputError(f"{name}, row {start + first_null(lists)}", "a vector", "a null")
     lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
     if dim is None:
         dim = int(lengths[0]) if len(lengths) else 0
+    check_row_lengths(lengths, dim, name, start)
+    values = lists.flatten()
+    if values.null_count:
+        place = first_null(values)
+        raise InputError(f"{name}, row {start + place // dim}, column {place % dim}", "a number", "a null")
+    return as_floats(values.to_numpy(zero_copy_only=False).reshape(len(lists), dim))
+
+
+def first_null(array: pa.Array) -> int:
+    """Return the place of the first null of an array that has one."""
+    return int(pc.index(array.is_null(), True).as_py())
+
+
+def check_row_lengths(lengths: NDArray[np.integer], dim: int, name: str, start: int = 0) -> None:
+    """Raise `InputError` naming the first row of another length; `start` is the number of the first of all."""
     if (lengths != dim).any():
         row = int(np.argmax(lengths != dim))
         raise InputError(f"{name}, row {start + row}", f"{dim} numbers, as row 0 has", f"{lengths[row]}")
-    values = lists.flatten()
-    if values.null_count:
-        place = pc.index(values.is_null(), True).as_py()
-        raise InputError(f"{name}, row {start + place // dim}, column {place % dim}", "a number", "a null")
-    return as_floats(values.to_numpy(zero_copy_only=False).reshape(len(lists), dim))
 
 
 def _filled(lists: pa.Array, dim: int | None) -> NDArray[Any]:

@@ -177,13 +177,16 @@ def repeated(ids: pa.Array) -> str | None:
 
 
 def _repeated(ids: pa.Array, order: pa.Array) -> str | None:
-    ordered = ids.take(order)
-    twice = pc.equal(ordered[1:], ordered[:-1])
-    if not pc.any(twice).as_py():
+    if not (rows := rows_of_repeated(ids, order)):
         return None
-    place = pc.index(twice, True).as_py()
-    rows = sorted((order[place].as_py(), order[place + 1].as_py()))
-    return f"{ordered[place].as_py()!r} in rows {rows[0]} and {rows[1]}"
+    return f"{ids[rows[0]].as_py()!r} in rows {rows[0]} and {rows[1]}"
+
+
+def rows_of_repeated(ids: pa.Array, order: pa.Array) -> list[int]:
+    """Return two rows of an id that stands twice, ascending; none if each stands once. `order` sorts the ids."""
+    ordered = ids.take(order)
+    place = pc.index(pc.equal(ordered[1:], ordered[:-1]), True).as_py()
+    return sorted(order[place : place + 2].to_pylist()) if place >= 0 else []
 
 
 def _order(ids: pa.Array) -> pa.Array:

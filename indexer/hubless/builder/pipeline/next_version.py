@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import faiss
 import numpy as np
 import pyarrow as pa
 
@@ -20,8 +21,10 @@ from hubless.corrections.target_columns import NO_COLUMNS, TargetColumns
 from hubless.encoders import Encoder
 from hubless.kernels.forks import cached_property
 from hubless.kernels.reductions import rankings
+from hubless.kernels.threads import one_blas_thread
 from hubless.knn import INDEXES
 from hubless.knn.augment import augmented_dim, folded_queries
+from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.flat import FLAT_KIND
 from hubless.knn.tuning import agreement
 from hubless.progress import Steps
@@ -186,12 +189,16 @@ def next_version(
     rows : the targets to train an index of, if they are others than those of the parent
     trains : train an index, as a new fit always does
     """
-    if fit is not None:
-        made = fit_version(fit, bench)
-        return made if parent is None else replace(made.saying(version=parent.manifest.version), seq=parent.seq)
-    if parent is None:
-        raise TypeError("a first version has no fit to keep")
-    return _trained(rows or NextTargets.of(parent), bench) if trains else as_flushed(parent)
+    threads = faiss.omp_get_max_threads()
+    # BLAS' threads wait for each other busily, and so do OpenMP's unless there are more of them than cores. Beside
+    # other processes that took ten times as long
+    with one_blas_thread, openmp_threads(threads + (threads > 1)):
+        if fit is not None:
+            made = fit_version(fit, bench)
+            return made if parent is None else replace(made.saying(version=parent.manifest.version), seq=parent.seq)
+        if parent is None:
+            raise TypeError("a first version has no fit to keep")
+        return _trained(rows or NextTargets.of(parent), bench) if trains else as_flushed(parent)
 
 
 def _trained(rows: NextTargets, bench: Workbench) -> Parts:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.errors import BundleDamaged, storage_errors
-from hubless.kernels.reductions import top_k
+from hubless.kernels.reductions import best_first, top_k
 from hubless.knn import index_type
 from hubless.knn.augment import AugmentedVectors, augmented_dim, folded_queries
 from hubless.knn.base import Found, Precision, SearchParameters
@@ -118,9 +118,7 @@ class WholeIndex(FaissIndex):
             wanted = max(k, min(_MOST_ASKED, self.candidates * max(k, DEPTH) // DEPTH))
             wanted = min(wanted, len(self) if only is None else only.count)
             rows = np.sort(super().find(self._reduced(augmented), wanted, how, only)[1], axis=1)
-            scores = self._scores(augmented, rows)
-            best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            scores, rows = np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)
+            scores, rows = best_first(self._scores(augmented, rows), rows, k)
         return scores, rows
 
     def approximate(self, augmented: F32, k: int, how: SearchParameters) -> Found:

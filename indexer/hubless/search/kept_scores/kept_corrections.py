@@ -65,8 +65,6 @@ class KeptCorrections:
             return known
         self._loaded.pop(name, None)
         with _there(self._folder, name):
-            if not is_name(name):
-                raise FileNotFoundError
             file = HeldFile(self.path(name))  # first: if another takes its place, the next look sees that
             try:
                 correction = ScoreCorrection.load(self.path(name))
@@ -101,13 +99,10 @@ class KeptCorrections:
 
     def delete(self, name: str) -> None:
         """Forget a correction, and what it learned. Raises `ScoresNotFound`."""
-        with _there(self._folder, name):
-            if not is_name(name):
-                raise FileNotFoundError
-            with locked(self._folder / LOCK):
-                self.path(name).unlink()
-                shutil.rmtree(self.learned(name).home, ignore_errors=True)
-                sync(self._folder)
+        with _there(self._folder, name), locked(self._folder / LOCK):
+            self.path(name).unlink()
+            shutil.rmtree(self.learned(name).home, ignore_errors=True)
+            sync(self._folder)
         self._loaded.pop(name, None)
 
     def heard(self, name: str, ids: Sequence[Any], scores: Sequence[float], client: str | bytes) -> AskedList | None:
@@ -172,6 +167,8 @@ class KeptCorrections:
 def _there(folder: Path, name: str) -> Iterator[None]:
     with storage_errors(folder):
         try:
+            if not is_name(name):
+                raise FileNotFoundError
             yield
         except FileNotFoundError as error:
             raise ScoresNotFound(f'There is no correction of scores "{name}".') from error

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, how_to_install, names_of, one_line
-from hubless.vectors.arrays import as_float32
+from hubless.vectors.arrays import as_float32, check_row_lengths
 from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource
 
 _NUMBERS: dict[str, np.dtype[Any]] = {".fvecs": np.dtype("<f4"), ".bvecs": np.dtype("u1")}
@@ -31,9 +31,7 @@ def open_vecs(path: Path, name: str) -> VectorSource:
         )
     mapped = np.memmap(path, "u1", "r", shape=(size // width, width))
     lengths = mapped[:, :_LENGTH].copy().view("<i4")[:, 0]
-    if (lengths != dim).any():
-        row = int(np.argmax(lengths != dim))
-        raise InputError(f"{name}, row {row}", f"{dim} numbers, as row 0 has", f"{lengths[row]}")
+    check_row_lengths(lengths, dim, name)
     rows = np.ndarray((len(mapped), dim), number, mapped, _LENGTH, (width, number.itemsize))
     return ArrayVectors(rows.view(np.memmap), name)
 
