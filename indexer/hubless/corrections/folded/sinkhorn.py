@@ -16,7 +16,7 @@ from hubless.kernels.similarities import rows_kept, similarities
 from hubless.kernels.together import Fitting
 from hubless.kernels.truncated import steps_over_all
 from hubless.vectors.arrays import F64, check_at_least
-from hubless.vectors.sources import ArrayVectors, StackedVectors, TakenVectors, VectorSource, sample, sampled_rows
+from hubless.vectors.sources import ArrayVectors, StackedVectors, VectorSource, sample, sampled_rows
 
 PUBLISHED_ITERATIONS = 10
 _FIT_SAMPLE = 10_000
@@ -26,9 +26,6 @@ and that of the offsets are then 2.1 products of bank and targets at most."""
 QUICK_EXACT = 500
 """Similarities for each target of the sample. Up to so many, 5 million by default, the exact fit takes no more time
 than the steps over a sample and then over all: 1.0 of it at 5 million, 1.1 to 1.2 at 12, 1.2 to 1.5 at 24."""
-MOST_AT_LAST = 50_000
-"""The last steps are over so many targets at most, at a temperature by perplexity. Of 100,000, 0.980 to 0.994 of the
-top 10 are those of an exact fit then, and 0.986 to 0.997 with last steps over all: offsets are 0.01 to 0.04 τ off."""
 FEW_QUERIES = 400
 """A smaller bank counts as this many queries, since an exact fit holds all targets in memory: at most 12,500."""
 ALL = "all"
@@ -120,14 +117,9 @@ class SinkhornNormalisation(AtTemperature):
             c = np.log(bank_sample.shape[0] / len(c) * weights[rows]) - over_bank
         last = plan.step(c)[0] if bank_sample is bank else log_sum_exp(some, c, bank, temperature.value)
         a: F64 = np.log(counted / bank.shape[0]) - last
-        over = columns
         if some is not columns:
-            # a temperature that is given may be so low that a query has few targets
-            if temperature.perplexity and count > MOST_AT_LAST:
-                last_rows = sampled_rows(count, MOST_AT_LAST)
-                over, weights = TakenVectors(columns, last_rows, columns.name), weights[last_rows]
             a, more = yield from steps_over_all(
-                bank, over, temperature.value, a, weights, counted, int(self.iterations) - steps
+                bank, columns, temperature.value, a, weights, counted, int(self.iterations) - steps
             )
             steps += more
         extra = {
@@ -135,7 +127,7 @@ class SinkhornNormalisation(AtTemperature):
             "iterations": steps,
             "fitted_on": some.shape[0],
             "fitted_on_queries": bank_sample.shape[0],
-            "last_step_on": over.shape[0],
+            "last_step_on": count,
         }
         median = None if target_prior is None else target_prior.median
         return FittedSoftmax(bank, a, temperature.value, prior_median=median, extra=extra)
