@@ -150,7 +150,7 @@ extras: .venv-extras/.ready  ## test what needs large packages, in an environmen
 mteb: .venv-mteb/.ready  ## test the index for mteb, which brings PyTorch
 	HF_HUB_OFFLINE=1 OMP_WAIT_POLICY=passive .venv-mteb/bin/python -m pytest lab/tests/test_mteb.py $(ARGS)
 
-stores: .venv-stores/.ready  ## test corrections in Chroma, LanceDB and Redis too, whose packages are large
+stores: .venv-stores/.ready  ## test corrections in Chroma, LanceDB and Redis: large packages
 	OMP_WAIT_POLICY=passive .venv-stores/bin/python -m pytest databases/tests $(ARGS)
 
 clouds: setup .venv-clouds/.ready  ## test az:// and gs:// against stand-ins; Azurite needs Node 20
