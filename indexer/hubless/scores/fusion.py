@@ -51,7 +51,7 @@ def fuse(
     given = [1.0] * len(lists) if weights is None else list(weights)
     if len(given) != len(lists):
         raise InputError("weights", f"{len(lists)} numbers, one for each list", len(given))
-    parts = list[dict[Any, float]]()
+    parts: list[dict[Any, float]] = []
     total: dict[Any, float] = {}
     before = total.get
     for number, (ids, each, weight) in enumerate(zip(_of_one_type(lists), lists, given, strict=True)):

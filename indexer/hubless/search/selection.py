@@ -79,7 +79,7 @@ class Selection(NamedTuple):
         payload = self.parts.payload
         if self.group_by is None or payload is None:
             return np.arange(len(rows))
-        seen = set[str]()
+        seen: set[str] = set()
         firsts = []
         for place, row in enumerate(payload.take(rows, [self.group_by])):
             if (value := row.get(self.group_by)) is None:

@@ -204,7 +204,7 @@ class Transaction:
         last: dict[str | int, int] = {}  # of each id the row of all that is put; −1 if it goes in the end
         removed: set[str | int] = set()
         puts = []
-        stamps = list[tuple[int, int]]()
+        stamps: list[tuple[int, int]] = []
         count = 0
         for seq, rank, write in self._waiting:
             for row, wanted in enumerate(write.ids.to_pylist(), count):

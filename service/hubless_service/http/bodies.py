@@ -53,7 +53,7 @@ async def receive(trace: Trace, settings: Settings, *, large: bool = False) -> b
     announced = trace.heads.get(b"content-length", b"")
     if announced.isdigit() and int(announced) > limit:
         raise _too_large(limit, f"{int(announced)} bytes")
-    parts = list[bytes]()
+    parts: list[bytes] = []
     size = 0
     more = True
     try:
