@@ -263,7 +263,8 @@ class WorkQueue:
         expensive = seconds > self._inline_seconds and first.size < self.waiting
         if expensive or not first.inline or first.exclusive or first.size * seconds > SHORT:
             return None
-        return self._pop(key, now, min(self._batch, int(SHORT / seconds)), seconds)
+        # a batch that is cut costs more in all, and what its parts were seen to cost would have the next one cut again
+        return self._pop(key, now, min(self._batch, int(2 * SHORT / seconds)), seconds)
 
     def note(self, key: Hashable | None, size: int, seconds: float) -> None:
         """Learn how long a call took that answered so many queries of a key, and let its next search begin."""
