@@ -1,8 +1,8 @@
 """A query over HTTP: `python -m benchmarks.http_goals [--part flat 100k 1m] [--catalog DIR]`.
 
 `wrk`, on the same machine, asks for ten hits by JSON with 512 numbers. `own µs` is the time of an answer, less that of
-the library's query; `twenty lines` are `benchmarks/bare_service.py`; `together` are the library's batches on all
-threads. `auto` took the indexes (recall 0.99).
+the library's query; `twenty lines` are `benchmarks/bare_service.py`, asked in turn with the query and the empty routes;
+`together` are the library's batches on all threads. `auto` took the indexes (recall 0.99).
 """
 
 import argparse
@@ -11,7 +11,7 @@ import operator
 import shutil
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -36,7 +36,6 @@ library's batches; milliseconds more than the library; a first query over the me
 over one; and microseconds to correct and fuse three lists."""
 CATEGORIES, LISTS, LISTED = 10, 3, 50
 FILTER = {"field": "category", "eq": 3}
-EMPTY = {"bare": "uvicorn", "fastapi": "FastAPI"}
 RERANK, PUT = f"rerank {LISTS} × {LISTED}", "PUT of one point"
 COLUMNS = ("what", "measured", "beside", "×", "goal", "load/others")
 
@@ -150,6 +149,19 @@ class Measuring:
     def served(self, side, connections, bodies=None, **how):
         return self.best(lambda: wrk.load(side, bodies or self.bodies, connections, self.options.seconds, **how))
 
+    def in_turn(self, sides, connections):
+        """Runs of servers that take turns, so that what slows one slows all: of the rounds, that of the median ratio."""
+
+        def run():
+            return [wrk.load(side, self.bodies, connections, self.options.seconds) for side in sides]
+
+        def over_route(found):
+            *_, route, ours = found
+            return ours["cpu_ms"] / route["cpu_ms"]
+
+        runs = self.undisturbed(run, lambda runs: [*map(over_route, runs)])
+        return sorted(runs, key=over_route)[len(runs) // 2]
+
     def library(self, catalog, name, pause=0.0):
         """The library in this process."""
         return self.best(lambda: in_process(catalog, name, self.path, self.options.seconds, pause))
@@ -198,14 +210,12 @@ class Measuring:
         route = {}
         for count, share in OF_FASTAPI.items():
             where = f"{count} conn., {about}"
-            for kind in ("bare", "fastapi"):
-                with empty(kind) as side:
-                    route[count] = self.served(side, count)
-                    yield request_of(f"empty, {EMPTY[kind]}", count, route[count])
-            with twenty_lines(catalog, name) as side:
-                yield request_of("query, twenty lines", count, self.served(side, count))
-            with self.alone(catalog, name) as side:
-                found = self.served(side, count)
+            with ExitStack() as stack:
+                services = twenty_lines(catalog, name), empty("bare"), empty("fastapi"), self.alone(catalog, name)
+                lines, bare, route[count], found = self.in_turn([*map(stack.enter_context, services)], count)
+            yield request_of("empty, uvicorn", count, bare)
+            yield request_of("empty, FastAPI", count, route[count])
+            yield request_of("query, twenty lines", count, lines)
             yield request_of("query", count, found)
             own, beside = (1e3 * each for each in (found["cpu_ms"] - library["cpu_ms"], route[count]["cpu_ms"]))
             yield at_most(f"own µs, {where}", own, "empty route", beside, share * beside)

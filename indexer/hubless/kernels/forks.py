@@ -7,7 +7,6 @@ processes on one connection read each other's answers. So whoever has such thing
 import functools
 import os
 from collections.abc import Callable
-from threading import RLock
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
@@ -41,13 +40,11 @@ def left_to_parent(thing: object) -> None:
 class cached_property(functools.cached_property[_T]):  # noqa: N801
     """Caches as that of functools does, without the lock that all objects of a class share before Python 3.12."""
 
-    def __init__(self, func: Callable[[Any], _T]) -> None:
-        super().__init__(func)
-        in_each_process(self)
-
-    def renew(self) -> None:
-        if hasattr(self, "lock"):
-            self.lock = RLock()
+    def __get__(self, instance: Any, owner: Any = None) -> _T:  # type: ignore[override]
+        if instance is None:
+            return self  # type: ignore[return-value]  # of the class
+        found = instance.__dict__[self.attrname] = self.func(instance)
+        return found
 
 
 def _renew_all() -> None:
