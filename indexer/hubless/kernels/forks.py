@@ -6,7 +6,6 @@ processes on one connection read each other's answers. So whoever has such thing
 
 import functools
 import os
-from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
