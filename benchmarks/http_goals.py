@@ -1,8 +1,8 @@
 """A query over HTTP: `python -m benchmarks.http_goals [--part flat 100k 1m] [--catalog DIR]`.
 
-`wrk`, on the same machine, asks for ten hits by JSON with 512 numbers. `own µs` is the time of an answer, less that of
-the library's query; `twenty lines` are `benchmarks/bare_service.py`, asked in turn with the query and the empty routes;
-`together` are the library's batches on all threads. `auto` took the indexes (recall 0.99).
+`wrk` asks on this machine for ten hits by JSON of 512 numbers. `own µs` is an answer's time without the
+library's query; empty routes and `twenty lines` (`benchmarks/bare_service.py`) take turns with it; `together` are the
+library's batches on all threads. `auto` took indexes, recall 0.99.
 """
 
 import argparse
@@ -150,7 +150,7 @@ class Measuring:
         return self.best(lambda: wrk.load(side, bodies or self.bodies, connections, self.options.seconds, **how))
 
     def in_turn(self, sides, connections):
-        """Runs of servers that take turns, so that what slows one slows all: of the rounds, that of the median ratio."""
+        """Runs of servers that take turns, so that what slows one slows all: those of the round of the median ratio."""
 
         def run():
             return [wrk.load(side, self.bodies, connections, self.options.seconds) for side in sides]
