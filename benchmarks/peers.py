@@ -2,8 +2,8 @@
 
 All hold the same vectors `[t, −h]`. Each is asked with its cheapest setting that reaches the recall@10 on new queries;
 a dash: none does. `MB` is all memory. `ms` is of a single query, then by the clock where that differs by a tenth. The
-next two are at the higher recall reached: queries of a processor second in batches, and an answer over the network to
-8 connections; libraries stand behind a minimal HTTP server.
+next two are at the higher recall: queries of a processor second in batches, and an answer over the network to 8
+connections; libraries stand behind a minimal server.
 """
 
 import argparse
@@ -211,7 +211,7 @@ def row(name, line):
             continue
         best = found
         ms, clock = found["single_ms"], found["single_wall_ms"]
-        cells.append(f"{ms:.2f} / {clock:.2f}" if abs(clock - ms) > CLOCK_DIFFERS * ms else f"{ms:.2f}")
+        cells.append(f"{ms:.2f}/{clock:.2f}" if abs(clock - ms) > CLOCK_DIFFERS * ms else f"{ms:.2f}")
     batch = best and best["batch_per_s"]
     cells += ["" if batch is None else f"{batch:,.0f}", f"{best['served']['cpu_ms']:.2f}" if best else "–"]
     return [*cells, harness.shown_load(line["load"])]
