@@ -30,7 +30,8 @@ Answer = Callable[[Sequence[Any]], Sequence[Any]]
 HOP = 0.0002
 """Seconds of both processors that it takes to hand items to a thread and their results back."""
 SHORT = 0.001
-"""Seconds that the event loop may be kept from other work; longer searches of one key are shared among the threads."""
+"""Seconds that a query may keep the event loop from other work; a batch may do so for twice as long. Longer searches of
+one key are shared among the threads."""
 MOST_KEYS = 1024
 _SHORTEST = 1e-6  # seconds a query
 _NEW = 0.1  # weight of the last call in the seconds of a key, so that one that was held up changes little
