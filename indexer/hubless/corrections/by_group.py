@@ -19,12 +19,12 @@ from hubless.corrections.base import (
     targets_beside,
 )
 from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.grouped import GroupedVectors, coded, groups_of, rows_by_group
+from hubless.corrections.grouped import GroupedVectors, coded, rows_by_group
 from hubless.corrections.roles import Names
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import HeldVectors, TakenVectors, VectorSource, in_memory
+from hubless.vectors.sources import HeldVectors, TakenVectors, VectorSource, column_of, in_memory
 
 _FEWEST = 2
 """A group of fewer queries is not corrected."""
@@ -111,21 +111,21 @@ def fit_by_group(
     A group that has fewer queries than the correction needs gets no fit. Raises `InputError` as `Correction.fit`.
     """
     name = name_of(method)
-    asked = [rows_by_group(_groups_of_bank(bank)) for bank in banks]
+    of_banks = [column_of(bank, "groups") for bank in banks]
+    asked = [rows_by_group(names) for names in of_banks]
     fits: list[dict[str, CentredCorrection]] = [{} for _ in banks]
-    corrected = np.zeros(len(banks), np.int64)
-    for group, rows in rows_by_group(groups).items():
+    of_targets = rows_by_group(groups)
+    for group, rows in of_targets.items():
         own = TakenVectors(targets, rows, targets.name)
         for number, bank in enumerate(banks):
             if (fit := _fitted(method, bank, asked[number].get(group, rows[:0]), own)) is not None:
                 fits[number][group] = fit
-                corrected[number] += len(rows)
     return [
         FittedByGroup(
             name,
-            GroupedVectors(in_memory(bank), bank.name, _groups_of_bank(bank)),
+            GroupedVectors(in_memory(bank), bank.name, of_banks[number]),
             fits[number],
-            len(groups) - int(corrected[number]),
+            len(groups) - sum(len(of_targets[group]) for group in fits[number]),
         )
         for number, bank in enumerate(banks)
     ]
@@ -142,10 +142,3 @@ def _fitted(method: Correction, bank: VectorSource, rows: I64, targets: VectorSo
             raise
         return None  # too few for this correction
     return CentredCorrection(fitted, float(fitted.offsets(targets).mean(dtype=np.float64)))
-
-
-def _groups_of_bank(bank: VectorSource) -> Names:
-    groups = groups_of(bank)
-    if groups is None:
-        raise TypeError("a bank without groups")
-    return groups

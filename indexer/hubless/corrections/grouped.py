@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from hubless.corrections.roles import NO_GROUP, Names
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import HeldVectors, TakenVectors, VectorSource
+from hubless.vectors.sources import HeldVectors
 
 
 @dataclass(frozen=True)
@@ -16,16 +16,6 @@ class GroupedVectors(HeldVectors):
     """Rows (n, d) in memory, with the group of each."""
 
     groups: Names = field(repr=False)
-
-
-def groups_of(source: VectorSource) -> Names | None:
-    """Return the groups of the rows of `GroupedVectors`, or of some of them; None for other sources."""
-    if isinstance(source, GroupedVectors):
-        return source.groups
-    if isinstance(source, TakenVectors):
-        known = groups_of(source.source)
-        return None if known is None else known[source.rows]
-    return None
 
 
 def rows_by_group(groups: Names) -> Mapping[str, I64]:

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from hubless.kernels.reductions import Softmax
 from hubless.kernels.sparse import Sparse
 from hubless.vectors.arrays import F32, F64, I64
-from hubless.vectors.sources import HeldVectors, TakenVectors, VectorSource, in_memory
+from hubless.vectors.sources import HeldVectors, VectorSource, column_of, in_memory
 
 COLLUDING = 3
 """So many clients together lift no target above what others say of it."""
 _AT_ONCE = 2**21
 """Similarities that are looked at together."""
+CLIENTS = "clients"
+"""The column of `AskedVectors`, and its name in the state of a fit."""
 BELIEVED = -1
 """The number of whoever is believed."""
 
@@ -43,24 +45,13 @@ def client_numbers(clients: Sequence[str | None]) -> I64:
     return np.array([numbers.setdefault(each, len(numbers)) for each in clients], np.int64)
 
 
-def clients_of(source: VectorSource) -> I64 | None:
-    """Return the clients of the rows of `AskedVectors`, or of some of them; None for other sources."""
-    if isinstance(source, AskedVectors):
-        return source.clients
-    if isinstance(source, TakenVectors):
-        known = clients_of(source.source)
-        return None if known is None else known[source.rows]
-    return None
-
-
 def supported_sums(softmax: Softmax, targets: VectorSource) -> F64:
     """Return log Σ_i exp(q_i·t/τ + a_i) for each target (n, d), (n,), with similarities that count as in `supported`.
 
     The bank is one of `AskedVectors`. Fewer clients than `COLLUDING` and one more are all believed.
     """
     bank = in_memory(softmax.bank)
-    clients = clients_of(softmax.bank)
-    assert clients is not None  # noqa: S101
+    clients = column_of(softmax.bank, CLIENTS)
     potentials = np.zeros(len(bank)) if softmax.potentials is None else softmax.potentials
     groups = [np.flatnonzero(clients == number) for number in np.unique(clients[clients != BELIEVED])]
     believed = np.flatnonzero(clients == BELIEVED)

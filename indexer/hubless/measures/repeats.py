@@ -11,7 +11,7 @@ from hubless.kernels.connected import connected
 from hubless.measures.by_content import by_content
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.comparing import COSINE, comparison
-from hubless.vectors.sources import TakenVectors, VectorSource, block_rows, in_memory, plain_vectors, sample
+from hubless.vectors.sources import TakenVectors, VectorSource, block_rows, column_of, in_memory, plain_vectors, sample
 
 AXES, CELL = 8, 0.01
 """Rows of length 1 are the same if they are in one cell along each of so many random axes."""
@@ -39,11 +39,8 @@ class DistinctVectors(CountedVectors):
 
 def copies_of(source: VectorSource) -> F64:
     """Return how often each row of a source (b, d) was asked: of `CountedVectors` or some of them; else once."""
-    if isinstance(source, CountedVectors):
-        return source.copies.astype(np.float64)
-    if isinstance(source, TakenVectors):
-        return copies_of(source.source)[source.rows]
-    return np.ones(source.shape[0])
+    copies: I64 | None = column_of(source, "copies")
+    return np.ones(source.shape[0]) if copies is None else copies.astype(np.float64)
 
 
 def each_once(source: VectorSource, metric: str = COSINE) -> VectorSource:

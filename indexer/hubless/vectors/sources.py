@@ -204,6 +204,14 @@ class TakenVectors:
         return self.source.take(self.rows[rows])
 
 
+def column_of(source: VectorSource, name: str) -> Any:
+    """Return what a source has besides its rows (n, d), or some of them, such as `groups` (n,); None if it has not."""
+    found = getattr(source, name, None)
+    if found is None and isinstance(source, TakenVectors) and (known := column_of(source.source, name)) is not None:
+        return known[source.rows]
+    return found
+
+
 class SelectedVectors(TakenVectors):
     """Some rows of any source, in ascending order of their numbers: it is read from end to end."""
 

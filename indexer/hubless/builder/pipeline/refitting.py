@@ -14,9 +14,9 @@ from hubless.builder.pipeline.next_version import NextTargets
 from hubless.builder.recipe import Recipe
 from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.folded.softmax import CLIENTS, MULTIPLICITIES
+from hubless.corrections.folded.softmax import MULTIPLICITIES
 from hubless.corrections.roles import FIT_BY, OWN_OFFSETS, PRIOR
-from hubless.corrections.supported import BELIEVED
+from hubless.corrections.supported import BELIEVED, CLIENTS
 from hubless.corrections.target_columns import NO_COLUMNS, TargetColumn, TargetColumns
 from hubless.errors import InputError
 from hubless.measures.labels import KnownItems

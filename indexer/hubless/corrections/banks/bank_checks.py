@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.corrections.grouped import coded, groups_of
+from hubless.corrections.grouped import coded
 from hubless.errors import InputError, advice
 from hubless.measures.bank_record import BankRecord
 from hubless.measures.coverage import coverage
@@ -18,7 +18,15 @@ from hubless.measures.likeness import related, share_among, told_apart
 from hubless.measures.repeats import copies_of, without_copies
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.comparing import comparison
-from hubless.vectors.sources import SelectedVectors, VectorSource, in_memory, plain_vectors, sample, sampled_rows
+from hubless.vectors.sources import (
+    SelectedVectors,
+    VectorSource,
+    column_of,
+    in_memory,
+    plain_vectors,
+    sample,
+    sampled_rows,
+)
 
 LOOKED_UP, COMPARED = 256, 1000
 """So many bank queries are looked up among the targets; so many of each side are compared as clouds."""
@@ -83,7 +91,7 @@ def check_bank(
     """Examine a query bank (b, d) for targets (n, d), both as they are compared, before it is used."""
     check_dim(bank.shape[1], targets.shape[1], bank.name, targets.name)
     plain = plain_vectors(targets, metric)
-    groups = groups_of(bank)
+    groups = column_of(bank, "groups")
     once = without_copies(bank, None if groups is None else coded(groups)[1], metric)
     some, others = (_shuffled(source, seed) for source in (plain_vectors(once, metric), plain))
     fewest = min(len(some), len(others))

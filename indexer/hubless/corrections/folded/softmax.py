@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hubless.corrections.base import Details, Fitted, Rows, State, check_banks, targets_beside
 from hubless.corrections.folded.heads import Heads
-from hubless.corrections.supported import AskedVectors, clients_of, supported_sums
+from hubless.corrections.supported import CLIENTS, AskedVectors, supported_sums
 from hubless.corrections.temperature import AtTemperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.forks import cached_property
@@ -18,12 +18,12 @@ from hubless.kernels.together import Fitting, fingerprints, in_step
 from hubless.measures.repeats import copies_of, with_copies
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
-from hubless.vectors.sources import VectorSource, held, in_memory
+from hubless.vectors.sources import VectorSource, column_of, held, in_memory
 
 _PRIOR_MEDIAN = "prior_median"
 _HEADS = ("heads_queries", "heads_reached", "heads_most")
-MULTIPLICITIES, CLIENTS = "copies", "clients"
-"""How often each query of a log was asked, and by whom, in the state of a fit."""
+MULTIPLICITIES = "copies"
+"""How often each query of a log was asked, in the state of a fit."""
 
 
 class KnownSums(NamedTuple):
@@ -81,7 +81,7 @@ class FittedSoftmax(Fitted):
         source = targets_beside(fits[0].bank, targets)
         softmaxes = [each._softmax for each in fits]
         sums = [found for each in fits if each.known and (found := each.known.found(source)) is not None]
-        if clients_of(fits[0].bank) is not None:  # all are of one bank, or of parts of it
+        if column_of(fits[0].bank, CLIENTS) is not None:  # all are of one bank, or of parts of it
             sums = [supported_sums(each, source) for each in softmaxes]
         elif len(sums) < len(fits):
             sums = log_sum_exp_each(softmaxes, source, advance)
@@ -114,7 +114,7 @@ class FittedSoftmax(Fitted):
         stored: dict[str, NDArray[Any] | None] = {
             "bank": in_memory(self.bank),
             "potentials": self.potentials,
-            CLIENTS: clients_of(self.bank),
+            CLIENTS: column_of(self.bank, CLIENTS),
             "topic": self.topic,
         }
         if (copies := copies_of(self.bank)).max() > 1:
