@@ -98,9 +98,11 @@ def test_unfit_request_id_is_replaced(http, sent):
 
 def test_each_request_gets_an_id_of_its_own_and_is_freed_when_it_was_told_of(http):
     gc.disable()
-    assert len({http.get("/livez").headers["x-request-id"] for _ in range(400)}) == 400
-    assert sum(type(each) is connection.Exchange for each in gc.get_objects()) < 300
-    gc.enable()
+    try:
+        assert len({http.get("/livez").headers["x-request-id"] for _ in range(400)}) == 400
+        assert sum(type(each) is connection.Exchange for each in gc.get_objects()) < 300
+    finally:
+        gc.enable()
 
 
 def stages(answer):

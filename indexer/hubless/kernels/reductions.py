@@ -147,7 +147,7 @@ class _TopK:
         """Take products of some rows with the targets from number `first` on into the k largest of each row."""
         largest = self._largest[rows]
         # few are larger, and comparing costs a tenth of finding the k-th largest
-        least = _below_top_k(products, self._k) if first == 0 else largest[:, :1]
+        least = below_top_k(products, self._k) if first == 0 else largest[:, :1]
         if self._room.size < products.size:
             self._room = np.empty(products.size, np.bool_)  # kept, as new memory costs twice as much as comparing
         larger_ones = np.greater(products, least, out=self._room[: products.size].reshape(products.shape))
@@ -172,7 +172,7 @@ class _TopK:
         return self._largest
 
 
-def _below_top_k(products: F32, k: int) -> F32:
+def below_top_k(products: F32, k: int) -> F32:
     """Return numbers (rows, 1) that the k largest of each row exceed and few others, by the largest of groups."""
     count, width = products.shape
     groups = width // GROUP_SIZE
@@ -312,7 +312,7 @@ class _Best:
         best = self._best[rows]
         count, k = best.shape
         # an equal score is no better, since its column is later; after the first columns few scores are better
-        better = np.flatnonzero(scores > (_below_top_k(scores, k) if first == 0 else best["score"][:, -1:]))
+        better = np.flatnonzero(scores > (below_top_k(scores, k) if first == 0 else best["score"][:, -1:]))
         row = better // scores.shape[1]
         counts = np.bincount(row, minlength=count)
         there = np.flatnonzero(counts)

@@ -1,40 +1,39 @@
 """Cells of targets, by which `nnn` and `csls` find about the mean of the k largest q·t of a large bank.
 
 Each cell has bank queries that stand for all of the bank there: the nearest ones for themselves, and in rings around
-them, each twice as large as what is inside, every 2nd, 4th, 8th … for those beside it. So the mean has next to no bias,
-where a search that misses some makes it too small; and its price grows with the logarithm of the bank.
+them, each as large as all inside it, a random half, quarter, eighth … for those beside them. So the mean has next to no
+bias, where a search that misses some makes it too small; and its price grows with the logarithm of the bank.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from hubless.kernels.reductions import top_k, top_k_mean_each
+from hubless.kernels.reductions import below_top_k, top_k, top_k_mean_each
 from hubless.kernels.sharding import is_sharded, over_shards
 from hubless.kernels.threads import in_parallel
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64
-from hubless.vectors.sources import HeldVectors, VectorSource, in_memory, sample
+from hubless.vectors.sources import HeldVectors, VectorSource, in_memory, sample, sampled_rows
 
 FLAT = "flat"
 AIM = 2.5
-"""Error of the offsets that cells may have, in steps. With that, 0.88 to 0.97 of the ten best targets stay so."""
+"""Error of the offsets that cells may have, in steps. With that, 0.91 to 0.98 of the ten best targets stay so."""
 RANKS, STEPS = 15, 10
 """Steps are between the scores of neighbouring ranks, the last so many up to this one."""
-SAMPLE = 128
+SAMPLE = 96
 """Targets on which the error is measured, and bank queries that tell the steps."""
 NEAREST = 640
 """Bank queries of a cell that stand for themselves, at first."""
-MOST_NEAR = 1 / 8
-"""The share of the bank that they may be at last. More would take as long as all of it."""
+MOST_NEAR = 8
+"""One of so many bank queries may be so at last. More would take as long as all of the bank."""
 TARGETS_EACH = 128
 """Targets that share a cell, of those that are compared at once. Fewer are nearer, but more are faster."""
 TRAINED_EACH, ROUNDS = 16, 4
 """Targets of which a centre is the mean, and rounds of k-means."""
 TARGETS_AT_ONCE = 2**16
-CELLS_AT_ONCE = 32
+PRODUCTS_AT_ONCE = 2**25
 
 
 @dataclass(frozen=True)
@@ -79,15 +78,13 @@ def index_of(bank: VectorSource, targets: VectorSource, k: int, weight: float) -
     scores, _ = top_k(in_memory(sample(bank, SAMPLE)), targets, min(RANKS, targets.shape[0]))
     step = float(np.ptp(scores[:, -STEPS:], axis=1).mean()) / STEPS or 1.0
     queries, centres = in_memory(bank), _centres(targets)
-    nearest = NEAREST
+    nearest, most = NEAREST, max(NEAREST, len(queries) // MOST_NEAR)
     while True:
-        levels = [nearest, 2 * nearest, 4 * nearest]
-        for nearest, rows in zip(levels, _rows(queries, centres, levels), strict=True):
-            made = BankIndex(queries, centres, rows, nearest)
-            error = weight * float(np.std(made.top_k_mean(some, k) - exact)) / step
-            if error <= AIM or 2 * nearest > MOST_NEAR * len(queries):
-                return replace(made, error=error)
-        nearest *= 2
+        made = BankIndex(queries, centres, _rows(queries, centres, nearest), nearest)
+        error = weight * float(np.std(made.top_k_mean(some, k) - exact)) / step
+        if error <= AIM or nearest == most:
+            return replace(made, error=error)
+        nearest = min(most, nearest * (2 if error < 1.4 * AIM else 4))  # twice as many err by √2 less at most
 
 
 def _centres(targets: VectorSource) -> F32:
@@ -115,35 +112,38 @@ def _rings(queries: int, nearest: int) -> list[range]:
     return rings
 
 
-def _rows(bank: F32, centres: F32, levels: Sequence[int]) -> list[I64]:
-    """Return the rows of the bank (b, d) that each cell is compared with, ring by ring, for numbers of nearest ones.
+def _rows(bank: F32, centres: F32, nearest: int) -> I64:
+    """Return the rows of the bank (b, d) that each cell is compared with, ring by ring.
 
-    Each number is twice the one before: so one order of the bank by similarity to a centre serves them all.
+    Each ring is found in a random part of the bank, half as large as that of the ring before: what comes next there.
     """
-    rings = [_rings(len(bank), nearest) for nearest in levels]
-    rows = [np.empty((len(centres), sum(map(len, each))), np.int64) for each in rings]
+    rings = _rings(len(bank), nearest)
+    parts = [sampled_rows(len(bank), -(-len(bank) // ring.step)) for ring in rings]
+    rows = np.empty((len(centres), sum(map(len, rings))), np.int64)
 
     def work(some: slice) -> None:
-        for cell, products in enumerate(-centres[some] @ bank.T, some.start):
-            order = np.argpartition(products, [ring.stop - 1 for ring in rings[0]])
-            for each, found in zip(rings, rows, strict=True):
-                found[cell] = order[np.concatenate(each)]
+        for row, products in zip(rows[some], centres[some] @ bank.T, strict=True):
+            end = 0
+            for ring, part in zip(rings, parts, strict=True):
+                here = products[part]
+                inside = int(np.count_nonzero(here >= products[row[:end]].min())) if end else 0
+                most = min(inside + len(ring), len(part))
+                near = np.flatnonzero(here > below_top_k(here[np.newaxis], most))
+                near = near[np.argpartition(here[near], [-most, len(ring) - most])]
+                row[end : end + len(ring)] = part[near[-most:][: len(ring)]]
+                end += len(ring)
 
-    in_parallel(work, len(centres), CELLS_AT_ONCE)
+    in_parallel(work, len(centres), max(1, PRODUCTS_AT_ONCE // len(bank)))
     return rows
 
 
 def _means(products: F32, rings: list[range], k: int) -> F64:
     """Return the mean of the k largest of what products (n, s) stand for."""
     largest = []
-    first = 0
     for ring in rings:
-        here = products[:, first : first + len(ring)]
+        here, products = np.split(products, [len(ring)], axis=1)
         most = min(len(ring), k // ring.step + 1)
         here.partition(len(ring) - most, axis=1)
-        largest.append(np.repeat(here[:, -most:], ring.step, axis=1))
-        first += len(ring)
-    values = np.concatenate(largest, axis=1)
-    values.partition(values.shape[1] - k, axis=1)
-    means: F64 = values[:, -k:].mean(axis=1, dtype=np.float64)
+        largest.append(here[:, -most:].repeat(ring.step, axis=1))
+    means: F64 = np.partition(np.hstack(largest), -k)[:, -k:].mean(axis=1, dtype=np.float64)
     return means
