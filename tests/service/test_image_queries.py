@@ -81,11 +81,12 @@ def test_what_is_no_picture_is_named(client, image, expected):
     assert f"points[1].{expected}" in problem(client.put(POINTS, json={"points": points}))
 
 
-def test_point_may_be_a_picture_whose_vector_is_stored(client, photos):
-    client.put(POINTS, json={"points": [{"id": "new", "image": in_base64(solid("lime"))}]})
-    stored = client.get(f"{POINTS}/new", params={"with": "vector"}).json()["vector"]
+def test_point_may_be_a_picture_whose_vector_is_stored(url, lime, photos):
+    with Client(url) as client:
+        client.put("photos", ["new"], images=[lime])
+        stored = client.point("photos", "new", with_vector=True).vector
+        assert client.delete_point("photos", "new").deleted == 1
     np.testing.assert_allclose(stored, photos.encode_pictures([solid("lime")])[0], atol=1e-6)
-    assert client.delete(f"{POINTS}/new").json()["deleted"] == 1
 
 
 def test_pictures_may_be_as_large_as_bodies(client):

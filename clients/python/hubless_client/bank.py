@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-from hubless_client.bodies import in_base64, in_bytes, in_json, listed
+from hubless_client.bodies import in_bytes, in_json, listed
 from hubless_client.call import Call, Content, Timeout
 from hubless_client.errors import CannotSend
 from hubless_client.paths import in_collection
@@ -145,7 +145,7 @@ def _content(way: str, queries: Any, options: Mapping[str, Any]) -> Content:
         return in_json({way: listed(way, queries), **options})
     packed = pack_many(queries)
     if options.keys() & {"relevant", "groups"}:
-        return in_json({way: [in_base64(packed.row(i)) for i in range(packed.rows)], **options})
+        return in_json({way: packed.in_base64(), **options})
     return in_bytes(packed.data, {"dim": packed.dim or 1} | {name: _in_url(value) for name, value in options.items()})
 
 

@@ -1,6 +1,5 @@
 """Bodies of requests: JSON, or vectors as plain bytes."""
 
-from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -26,11 +25,6 @@ def in_json(document: Mapping[str, Any], if_match: str | None = None) -> Content
     CannotSend : it holds NaN, infinity, or a value that JSON has no form for; names its place
     """
     return Content(body=as_json(document), media_type="application/json", if_match=if_match)
-
-
-def in_base64(packed: bytes) -> str:
-    """A vector inside of JSON. It takes a third of the space of a list of numbers."""
-    return b64encode(packed).decode("ascii")
 
 
 def wanted(payload: bool | Sequence[str], vector: bool) -> list[str]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any, TypeAlias, TypedDict, Unpack
 
-from hubless_client.bodies import content_of, in_base64, wanted
+from hubless_client.bodies import content_of, wanted
 from hubless_client.errors import CannotSend
-from hubless_client.vectors import VectorLike, pack_one
+from hubless_client.vectors import VectorLike, in_base64, pack_one
 
 Image: TypeAlias = bytes | str | PathLike[str]
 """A picture as JPEG, PNG, WebP or GIF: its bytes, or the path of its file."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Unpack
 
-from hubless_client.bodies import in_base64, in_bytes, in_json, listed
+from hubless_client.bodies import in_bytes, in_json, listed
 from hubless_client.call import Call, Content, Json, Timeout
 from hubless_client.errors import CannotSend
 from hubless_client.hits import BatchHits, Hits
@@ -80,7 +80,7 @@ def _content_of_vectors(packed: Packed, options: QueryOptions) -> tuple[Content,
         # The server needs the dimension: two vectors of 384 have as many bytes as three of 256.
         return in_bytes(packed.data, {"dim": packed.dim, **url_params}), packed.rows
     members = in_body(options)
-    documents = [{"vector": in_base64(packed.row(i)), **members} for i in range(packed.rows)]
+    documents = [{"vector": row, **members} for row in packed.in_base64()]
     return in_json({"queries": documents}), packed.rows
 
 

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hubless_client.bodies import in_base64, in_json, listed
+from hubless_client.bodies import content_of, in_json, listed
 from hubless_client.call import Call, Content, Timeout
 from hubless_client.errors import CannotSend
 from hubless_client.paths import in_collection, of_point
+from hubless_client.query import Image
 from hubless_client.records import Record
 from hubless_client.sending import ClientMethod
-from hubless_client.vectors import MatrixLike, VectorLike, pack_many
+from hubless_client.vectors import MatrixLike, VectorLike, in_base64, pack_many
 
 INSERT = "insert"
 """The mode that refuses ids that are there, and so refuses its own repetition."""
@@ -57,6 +58,7 @@ class WriteMethods:
         payload: Iterable[Mapping[str, Any] | None] | None = None,
         *,
         texts: Iterable[str] | None = None,
+        images: Iterable[Image] | None = None,
         mode: str | None = None,
         if_match: int | None = None,
         durability: str | None = None,
@@ -70,33 +72,33 @@ class WriteMethods:
         ids : (a,) as the ids of the collection are; the server takes 1,000 at once
         vectors : (a, d); what has None for a vector is found by payload and id only
         payload : (a,) values by column; what a target lacks is null
-        texts : (a,) instead of vectors, for collections that have an encoder
+        texts, images : (a,) instead of vectors, for collections that have an encoder; an image is bytes, or the path
+            of a file
         mode : "upsert", the default; "insert" refuses ids that are there, "ignore" leaves their targets as they
             are, "update" refuses ids that are not there
         if_match : the `seq` that the one target must still have; else `ApiPreconditionFailed`
         durability : "memory" does not wait for the disk: for loads that you can repeat
         request_id, timeout : as in every call
         """
-        if vectors is not None and texts is not None:
-            raise CannotSend("put: expected either vectors or texts, got both")
-        names = listed("ids", ids)
+        points: list[dict[str, Any]] = [{"id": wanted} for wanted in listed("ids", ids)]
         given: dict[str, list[Any]] = {}
         if vectors is not None:
             given["vectors"] = _members(vectors)
         if texts is not None:
             given["texts"] = [{"text": text} for text in listed("texts", texts)]
+        if images is not None:
+            given["images"] = [{"image": in_base64(content_of("images", image))} for image in listed("images", images)]
+        if len(given) > 1:
+            raise CannotSend(f"put: expected one of vectors, texts and images, got {' and '.join(given)}")
         if payload is not None:
             given["payload"] = [{} if row is None else {"payload": dict(row)} for row in listed("payload", payload)]
         for parameter, values in given.items():
-            if len(values) != len(names):
-                raise CannotSend(f"{parameter}: expected {len(names)}, one for each id, got {len(values)}")
-        points: list[dict[str, Any]] = [{"id": wanted} for wanted in names]
-        for values in given.values():
+            if len(values) != len(points):
+                raise CannotSend(f"{parameter}: expected {len(points)}, one for each id, got {len(values)}")
             for point, value in zip(points, values, strict=True):
                 point.update(value)
         options = {"mode": mode, "durability": durability}
-        repeats = if_match is None and mode != INSERT
-        return self._written("PUT", collection, points, options, if_match, request_id, timeout, repeats)
+        return self._written("PUT", collection, points, options, if_match, request_id, timeout)
 
     @ClientMethod
     def patch(
@@ -119,9 +121,7 @@ class WriteMethods:
         if not isinstance(payload, Mapping):
             raise CannotSend(f"payload: expected a dict of ids with their columns, got {type(payload).__name__}")
         points = [{"id": wanted, "payload": dict(values)} for wanted, values in payload.items()]
-        options = {"durability": durability}
-        repeats = if_match is None
-        return self._written("PATCH", collection, points, options, if_match, request_id, timeout, repeats)
+        return self._written("PATCH", collection, points, {"durability": durability}, if_match, request_id, timeout)
 
     @ClientMethod
     def delete(
@@ -181,10 +181,10 @@ class WriteMethods:
         if_match: int | None,
         request_id: str | None,
         timeout: Timeout | None,
-        repeats: bool,
     ) -> Call[Written]:
         content = in_json({"points": points} | _given(options), _tag(if_match))
         path = in_collection(collection, "points")
+        repeats = if_match is None and options.get("mode") != INSERT
         return Call(method, path, Written.from_json, content, request_id=request_id, timeout=timeout, repeats=repeats)
 
 
@@ -199,7 +199,6 @@ def _tag(seq: int | None) -> str | None:
 def _members(vectors: MatrixLike | Sequence[VectorLike | None]) -> list[dict[str, str | None]]:
     """Return the vector members of each point."""
     if not isinstance(vectors, list | tuple) or all(row is not None for row in vectors):
-        packed = pack_many(vectors)  # type: ignore[arg-type]
-        return [{"vector": in_base64(packed.row(row))} for row in range(packed.rows)]
+        return [{"vector": row} for row in pack_many(vectors).in_base64()]  # type: ignore[arg-type]
     members = iter(_members([row for row in vectors if row is not None]))
     return [{"vector": None} if row is None else next(members) for row in vectors]

@@ -3,10 +3,13 @@
 import { CannotSend } from "./errors.js";
 import { stringify } from "./json.js";
 import type { Request } from "./transport.js";
-import type { Click, Query, QueryOptions } from "./types.js";
+import type { Click, PointToPut, Query, QueryOptions } from "./types.js";
 import { asBase64, inBase64, packed, type VectorLike } from "./vectors.js";
 
 type Content = Pick<Request, "body" | "params">;
+
+const POINT_FORMS = ["vector", "text", "image"];
+const QUERY_FORMS = [...POINT_FORMS, "id"];
 
 /** A JSON document. Throws CannotSend for what JSON cannot hold. */
 export function inJson(document: object): Content {
@@ -39,14 +42,23 @@ export function contentOfBatch(
   queries: readonly Query[] | ({ vectors: readonly VectorLike[] } & QueryOptions),
 ): { content: Content; count: number } {
   if (isList(queries)) {
-    queries.forEach(checkOneOf);
-    return { content: inJson({ queries: queries.map(documentOf) }), count: queries.length };
+    queries.forEach((query) => checkOneOf(query));
+    return { content: inJson({ queries: queries.map((query) => documentOf(query)) }), count: queries.length };
   }
   const { vectors, ...options } = queries;
   if (!Array.isArray(vectors)) {
     throw new CannotSend(`queries: expected an array of queries, or { vectors: [...] }, got vectors: ${typeof vectors}`);
   }
   return { content: contentOfVectors(vectors, options), count: vectors.length };
+}
+
+/** Points, each with a vector, a text or a picture. */
+export function documentsOfPoints(points: readonly PointToPut[]): object[] {
+  return points.map((point, row) => {
+    const where = `points[${row}]`;
+    checkOneOf(point, where, POINT_FORMS);
+    return documentOf(point, `${where}.`);
+  });
 }
 
 /** Clicks, each with its query. */
@@ -70,24 +82,25 @@ function isList<T>(value: readonly T[] | object): value is readonly T[] {
   return Array.isArray(value);
 }
 
-function documentOf(query: Query): object {
-  if (query.vector !== undefined) return { ...query, vector: inBase64(query.vector, "vector") };
-  if (query.image === undefined) return query;
-  const image: unknown = query.image;
+/** A query or a point, its vector or picture in base64. Errors say `where` it is. */
+function documentOf(one: Query | PointToPut, where = ""): object {
+  if (one.vector !== undefined) return { ...one, vector: inBase64(one.vector, `${where}vector`) };
+  if (one.image === undefined) return one;
+  const image: unknown = one.image;
   if (!(image instanceof Uint8Array)) {
-    throw new CannotSend(`image: expected the bytes of a picture, a Uint8Array, got ${typeof image}`);
+    throw new CannotSend(`${where}image: expected the bytes of a picture, a Uint8Array, got ${typeof image}`);
   }
-  return { ...query, image: asBase64(image) };
+  return { ...one, image: asBase64(image) };
 }
 
-function checkOneOf(query: Query): void {
-  if (typeof query !== "object" || query === null) {
-    throw new CannotSend(`query: expected an object such as { vector } or { text }, got ${typeof query}`);
+function checkOneOf(one: Query | PointToPut, name = "query", forms: readonly string[] = QUERY_FORMS): void {
+  if (typeof one !== "object" || one === null) {
+    throw new CannotSend(`${name}: expected an object such as { vector } or { text }, got ${typeof one}`);
   }
-  const given = ["vector", "text", "image", "id"].filter((name) => query[name as keyof Query] !== undefined);
+  const given = forms.filter((form) => one[form as keyof typeof one] !== undefined);
   if (given.length !== 1) {
-    const got = given.join(" and ") || "none of them";
-    throw new CannotSend(`query: expected one of vector, text, image and id, got ${got}`);
+    const known = `${forms.slice(0, -1).join(", ")} and ${forms.at(-1)}`;
+    throw new CannotSend(`${name}: expected one of ${known}, got ${given.join(" and ") || "none of them"}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { contentOfBatch, contentOfClicks, contentOfQuery, inJson } from "./bodies.js";
+import { contentOfBatch, contentOfClicks, contentOfQuery, documentsOfPoints, inJson } from "./bodies.js";
 import { BadAnswer } from "./errors.js";
 import {
   ACCESS,
@@ -151,9 +151,8 @@ export class Client {
     how: WriteOptions & { mode?: "upsert" | "insert" | "update" | "ignore" } = {},
     options?: CallOptions,
   ): Promise<Written> {
-    const packed = points.map((point, row) => ({ ...point, vector: inBase64(point.vector, `points[${row}].vector`) }));
     const once = how.ifMatch !== undefined || how.mode === "insert";
-    const content = { ...writing({ points: packed }, how), once };
+    const content = { ...writing({ points: documentsOfPoints(points) }, how), once };
     return this.#call("PUT", inCollection(collection, "points"), content, writtenOf<Written>, options);
   }
 

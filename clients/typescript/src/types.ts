@@ -66,11 +66,11 @@ export type Page = Omit<Schemas["ScrollAnswer"], "points"> & { points: Point[] }
 export type ScrollOptions = Omit<Schemas["ScrollRequest"], "cursor">;
 
 /** A target to store. */
-export interface PointToPut {
-  id: Id;
-  vector: VectorLike;
-  payload?: Payload | null;
-}
+export type PointToPut = { id: Id; payload?: Payload | null } & (
+  | { vector: VectorLike; text?: never; image?: never }
+  | { text: string; vector?: never; image?: never }
+  | { image: Uint8Array; vector?: never; text?: never }
+);
 
 /** A target whose payload changes: the columns that are given, and no others. */
 export interface PointToPatch {

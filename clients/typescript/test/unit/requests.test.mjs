@@ -108,6 +108,9 @@ for (const [name, call, message] of [
   ["no queries", (client) => client.queryBatch("songs", {}), /queries: expected an array/],
   ["empty name", (client) => client.count(""), /collection: expected at least one character/],
   ["dots as an id", (client) => client.point("songs", ".."), /id: "\.\." cannot stand in a URL/],
+  ["neither vector nor text to put", (client) => client.put("songs", [{ id: 1 }]), /points\[0\]: expected one of vector, text and image, got none/],
+  ["two forms to put", (client) => client.put("songs", [{ id: 1, vector: [1], text: "x" }]), /points\[0\]: .* got vector and text/],
+  ["a name as a picture to put", (client) => client.put("songs", [{ id: 1, image: "a.png" }]), /points\[0\]\.image: expected the bytes/],
   ["rounded id to put", (client) => client.put("songs", [{ id: 2 ** 53, vector: [1] }]), /points\[0\]\.id: expected a whole/],
   ["rounded id to patch", (client) => client.patch("songs", [{ id: 2 ** 53, payload: {} }]), /write 9007199254740993n/],
   ["rounded payload", (client) => client.patch("songs", [{ id: 1, payload: { a: [2 ** 53] } }]), /payload\.a\[0\]: expected a whole/],
@@ -273,4 +276,12 @@ test("picture goes in base64", async () => {
   await client.query("songs", { image: new Uint8Array([255, 216, 255]), limit: 2 });
   assert.deepEqual(JSON.parse(sent[0].body), { image: "/9j/", limit: 2 });
   await assert.rejects(() => client.query("songs", { image: "red.png" }), /image: expected the bytes of a picture/);
+  const written = answering({ seq: 1, inserted: 3, updated: 0, ...ORIGIN });
+  await written.client.put("songs", [
+    { id: 1, vector: [1, 2] },
+    { id: 2, text: "x", payload: { a: 1 } },
+    { id: 3, image: new Uint8Array([255, 216, 255]) },
+  ]);
+  const points = [{ id: 1, vector: ONE }, { id: 2, text: "x", payload: { a: 1 } }, { id: 3, image: "/9j/" }];
+  assert.deepEqual(JSON.parse(written.sent[0].body), { points });
 });
