@@ -11,7 +11,7 @@ from hubless_client.errors import CannotSend
 from hubless_client.paths import in_collection
 from hubless_client.records import Record
 from hubless_client.sending import ClientMethod
-from hubless_client.values import as_json
+from hubless_client.values import as_json, given
 from hubless_client.vectors import MatrixLike, pack_many
 
 
@@ -108,7 +108,7 @@ class BankMethods:
         chosen = [name for name, value in ways.items() if value is not None]
         if len(chosen) != 1:
             raise CannotSend(f"put_bank: expected one of {', '.join(ways)}, got {' and '.join(chosen) or 'none'}")
-        given = {
+        options = {
             "mode": mode,
             "fit": fit,
             "correction": correction,
@@ -119,8 +119,7 @@ class BankMethods:
             "relevant": None if relevant is None else _labels("relevant", relevant),
             "groups": None if groups is None else _labels("groups", groups),
         }
-        options = {name: value for name, value in given.items() if value is not None}
-        content = _content(chosen[0], ways[chosen[0]], options)
+        content = _content(chosen[0], ways[chosen[0]], given(options))
         path = in_collection(collection, "bank")
         # a second one would fit once more
         return Call("PUT", path, BankInfo.from_json, content, request_id=request_id, timeout=timeout, repeats=False)

@@ -10,6 +10,7 @@ from hubless_client.errors import CannotSend
 from hubless_client.paths import in_collection
 from hubless_client.query import Query
 from hubless_client.sending import ClientMethod
+from hubless_client.values import given
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,8 @@ class Click:
 
     def as_document(self) -> dict[str, Any]:
         """The click as a JSON object."""
-        given = {"target": self.target, "position": self.position, "client": self.client}
-        return {"query": self.query.as_document()} | {name: each for name, each in given.items() if each is not None}
+        others = {"target": self.target, "position": self.position, "client": self.client}
+        return {"query": self.query.as_document()} | given(others)
 
 
 class ClickMethods:

@@ -13,6 +13,7 @@ from hubless_client.errors import ApiCollectionNotFound, ApiDimensionMismatch, C
 from hubless_client.hits import Hit, Hits
 from hubless_client.points import Page, Point
 from hubless_client.steps import BothClients, Program, Step
+from hubless_client.values import given
 from hubless_client.vectors import VectorLike
 
 BATCH = 200
@@ -146,8 +147,9 @@ class Documents:
 
     def query(self, vector: VectorLike, **options: Any) -> Program[Hits]:
         """The best documents for a vector, with payload. Options are those of `Client.query`; None is the default."""
-        given = {name: value for name, value in options.items() if value is not None}
-        hits: Hits = yield self.clients.call("query", self.collection, vector, **{"with_payload": True, **given})
+        hits: Hits = yield self.clients.call(
+            "query", self.collection, vector, **{"with_payload": True, **given(options)}
+        )
         return hits
 
     def shares(self, hits: Sequence[Hit]) -> list[float]:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 
 from hubless_client.bodies import content_of, wanted
 from hubless_client.errors import CannotSend
+from hubless_client.values import given
 from hubless_client.vectors import VectorLike, in_base64, pack_one
 
 Image: TypeAlias = bytes | str | PathLike[str]
@@ -35,6 +36,7 @@ class QueryOptions(TypedDict, total=False):
     coverage : as many hits as it takes to hold a right one in this share of queries, `limit` at most, by the same
         labels; 0 to 1
     explain : whether the hits bring an explanation: their raw rank, and how often their target is found
+    min_seq : the `seq` of a write that what is searched must have
     """
 
     limit: int | None
@@ -52,15 +54,16 @@ class QueryOptions(TypedDict, total=False):
     min_accuracy: float | None
     coverage: float | None
     explain: bool
+    min_seq: int | None
 
 
 def in_body(options: QueryOptions) -> dict[str, Any]:
     """Options that are set, as members of a JSON object. Raises `TypeError` naming one that there is not."""
     if unknown := options.keys() - QueryOptions.__annotations__.keys():
         raise TypeError(f"query: unexpected option {min(unknown)!r}; known: {', '.join(QueryOptions.__annotations__)}")
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None and value is not False}
-    extras = wanted(given.pop("with_payload", False), given.pop("with_vector", False))
-    return given | ({"with": extras} if extras else {})
+    members = {name: value for name, value in given(options).items() if value is not False}
+    extras = wanted(members.pop("with_payload", False), members.pop("with_vector", False))
+    return members | ({"with": extras} if extras else {})
 
 
 def in_url(options: QueryOptions) -> dict[str, Any] | None:
@@ -112,4 +115,4 @@ class Query:
         vector = None if self.vector is None else in_base64(pack_one(self.vector))
         image = None if self.image is None else in_base64(content_of("image", self.image))
         asked = {"vector": vector, "text": self.text, "image": image, "id": self.id}
-        return {name: value for name, value in asked.items() if value is not None} | in_body(self.options)
+        return given(asked) | in_body(self.options)

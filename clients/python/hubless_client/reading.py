@@ -8,13 +8,14 @@ from hubless_client.call import Call, Content, Json, Timeout
 from hubless_client.paths import in_collection, of_point
 from hubless_client.points import Page, Point, Points
 from hubless_client.sending import ClientMethod, Paged, PagedMethod
+from hubless_client.values import given
 
 SCROLL_LIMIT = 500
 """Targets in a page of a scroll: few requests, and answers of moderate size."""
 
 
 class ReadMethods:
-    """Stored targets."""
+    """Stored targets. `min_seq` is the `seq` of a write that what is read must have."""
 
     @ClientMethod
     def point(
@@ -23,11 +24,12 @@ class ReadMethods:
         id: str | int,
         *,
         with_vector: bool = False,
+        min_seq: int | None = None,
         request_id: str | None = None,
         timeout: Timeout | None = None,
     ) -> Call[Point]:
         """One target: its offset, its payload, and its vector if you ask for it."""
-        content = Content({"with": "vector"} if with_vector else {})
+        content = Content(given({"with": "vector" if with_vector else None, "min_seq": min_seq}))
         path = of_point(collection, id)
         return Call("GET", path, Point.from_json, content, request_id=request_id, timeout=timeout)
 
@@ -39,11 +41,13 @@ class ReadMethods:
         *,
         with_payload: bool | Sequence[str] = True,
         with_vector: bool = False,
+        min_seq: int | None = None,
         request_id: str | None = None,
         timeout: Timeout | None = None,
     ) -> Call[Points]:
         """Several targets, in the order of their ids. `missing` has the ids that no target has."""
-        content = in_json({"ids": listed("ids", ids), "with": wanted(with_payload, with_vector)})
+        options = {"with": wanted(with_payload, with_vector), "min_seq": min_seq}
+        content = in_json({"ids": listed("ids", ids)} | given(options))
         path = in_collection(collection, "points")
         return Call("POST", path, Points.from_json, content, request_id=request_id, timeout=timeout)
 
@@ -57,6 +61,7 @@ class ReadMethods:
         cursor: str | None = None,
         with_payload: bool | Sequence[str] = True,
         with_vector: bool = False,
+        min_seq: int | None = None,
         request_id: str | None = None,
         timeout: Timeout | None = None,
     ) -> Call[Page]:
@@ -71,9 +76,10 @@ class ReadMethods:
         ------
         ApiCursorExpired : the server now serves another version than the one that the cursor belongs to
         """
-        content = _page_content(filter, limit, cursor, wanted(with_payload, with_vector))
+        extras = wanted(with_payload, with_vector)
+        options = {"filter": filter, "limit": limit, "cursor": cursor, "with": extras, "min_seq": min_seq}
         path = in_collection(collection, "scroll")
-        return Call("POST", path, Page.from_json, content, request_id=request_id, timeout=timeout)
+        return Call("POST", path, Page.from_json, in_json(given(options)), request_id=request_id, timeout=timeout)
 
     @PagedMethod
     def scroll(
@@ -84,6 +90,7 @@ class ReadMethods:
         limit: int = SCROLL_LIMIT,
         with_payload: bool | Sequence[str] = True,
         with_vector: bool = False,
+        min_seq: int | None = None,
         timeout: Timeout | None = None,
     ) -> Paged[Point]:
         """An iterator over all targets, or over those that pass the filter. It fetches pages of `limit` targets.
@@ -94,9 +101,11 @@ class ReadMethods:
         """
         path = in_collection(collection, "scroll")
         extras = wanted(with_payload, with_vector)
+        options = {"filter": filter, "limit": limit, "with": extras, "min_seq": min_seq}
 
         def page_at(cursor: str | None) -> Call[Page]:
-            return Call("POST", path, Page.from_json, _page_content(filter, limit, cursor, extras), timeout=timeout)
+            content = in_json(given(options | {"cursor": cursor}))
+            return Call("POST", path, Page.from_json, content, timeout=timeout)
 
         return Paged(page_at)
 
@@ -106,20 +115,14 @@ class ReadMethods:
         collection: str,
         *,
         filter: Mapping[str, Any] | None = None,
+        min_seq: int | None = None,
         request_id: str | None = None,
         timeout: Timeout | None = None,
     ) -> Call[int]:
         """The number of targets, or of those that pass the filter."""
-        content = in_json({} if filter is None else {"filter": filter})
+        content = in_json(given({"filter": filter, "min_seq": min_seq}))
         path = in_collection(collection, "count")
         return Call("POST", path, _read_count, content, request_id=request_id, timeout=timeout)
-
-
-def _page_content(
-    filter: Mapping[str, Any] | None, limit: int | None, cursor: str | None, extras: list[str]
-) -> Content:
-    given = {"filter": filter, "limit": limit, "cursor": cursor}
-    return in_json({**{name: value for name, value in given.items() if value is not None}, "with": extras})
 
 
 def _read_count(body: Json, _request_id: str | None) -> int:

@@ -11,6 +11,7 @@ from hubless_client.errors import CannotSend
 from hubless_client.paths import RERANK, SCORES, of_scores
 from hubless_client.records import Record
 from hubless_client.sending import ClientMethod
+from hubless_client.values import given
 
 _ARROW_FILE = "application/vnd.apache.arrow.file"
 _LOGGED, _LABELLED = ("ids", "scores"), ("ids", "scores", "relevant")
@@ -138,14 +139,14 @@ class ScoreMethods:
                 raise CannotSend("put_scores: expected no other option beside file, which is fitted already")
             content = Content(body=content_of("file", file), media_type=_ARROW_FILE)
         else:
-            given = {
+            options = {
                 "lists": _named("lists", lists, _LOGGED),
                 "labelled": _named("labelled", labelled, _LABELLED),
                 "distance": distance,
                 "learn": learn,
                 "trusted": None if trusted is None else listed("trusted", trusted),
             }
-            content = in_json({field: value for field, value in given.items() if value is not None})
+            content = in_json(given(options))
         path = of_scores(name)
         return Call("PUT", path, ScoresInfo.from_json, content, request_id=request_id, timeout=timeout, repeats=False)
 
@@ -180,9 +181,8 @@ class ScoreMethods:
         min_accuracy : hits come only where this share, at least, is right at first, by the labels of the cut
         request_id, timeout : as in every call
         """
-        given = {"limit": limit, "fusion": fusion, "cut": cut, "min_accuracy": min_accuracy}
-        options = {name: value for name, value in given.items() if value is not None}
-        content = in_json({"lists": [dict(each) for each in listed("lists", lists)], **options})
+        options = {"limit": limit, "fusion": fusion, "cut": cut, "min_accuracy": min_accuracy}
+        content = in_json({"lists": [dict(each) for each in listed("lists", lists)], **given(options)})
         return Call("POST", RERANK, Reranked.from_json, content, request_id=request_id, timeout=timeout)
 
 

@@ -10,6 +10,7 @@ from hubless_client.client import AsyncClient, Client
 from hubless_client.errors import CannotSend
 from hubless_client.paths import in_collection
 from hubless_client.steps import Program, Step, arun, run
+from hubless_client.values import given
 from hubless_client.writing import INSERT, Written
 
 ARROW = "application/vnd.apache.arrow.stream"
@@ -93,8 +94,7 @@ def _upload(
     part = next(parts, None)
     while part is not None:
         following = next(parts, None)
-        given = {"mode": mode, "durability": durability if following is not None else "disk"}
-        params = {name: value for name, value in given.items() if value is not None}
+        params = given({"mode": mode, "durability": durability if following is not None else "disk"})
         call = Call("PUT", path, Written.from_json, Content(params, _stream(part), ARROW), repeats=mode != INSERT)
         asked = partial(send, call)
         yield Step(asked, asked)

@@ -21,6 +21,11 @@ _LONG = re.compile(rb"\d{19}")
 Place: TypeAlias = tuple[str | int, ...]
 
 
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are not None. The server decides on the others."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def as_json(document: Any) -> bytes:
     """A document as JSON.
 

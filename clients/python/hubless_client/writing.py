@@ -11,6 +11,7 @@ from hubless_client.paths import in_collection, of_point
 from hubless_client.query import Image
 from hubless_client.records import Record
 from hubless_client.sending import ClientMethod
+from hubless_client.values import given
 from hubless_client.vectors import MatrixLike, VectorLike, in_base64, pack_many
 
 INSERT = "insert"
@@ -81,18 +82,18 @@ class WriteMethods:
         request_id, timeout : as in every call
         """
         points: list[dict[str, Any]] = [{"id": wanted} for wanted in listed("ids", ids)]
-        given: dict[str, list[Any]] = {}
+        ways: dict[str, list[Any]] = {}
         if vectors is not None:
-            given["vectors"] = _members(vectors)
+            ways["vectors"] = _members(vectors)
         if texts is not None:
-            given["texts"] = [{"text": text} for text in listed("texts", texts)]
+            ways["texts"] = [{"text": text} for text in listed("texts", texts)]
         if images is not None:
-            given["images"] = [{"image": in_base64(content_of("images", image))} for image in listed("images", images)]
-        if len(given) > 1:
-            raise CannotSend(f"put: expected one of vectors, texts and images, got {' and '.join(given)}")
+            ways["images"] = [{"image": in_base64(content_of("images", image))} for image in listed("images", images)]
+        if len(ways) > 1:
+            raise CannotSend(f"put: expected one of vectors, texts and images, got {' and '.join(ways)}")
         if payload is not None:
-            given["payload"] = [{} if row is None else {"payload": dict(row)} for row in listed("payload", payload)]
-        for parameter, values in given.items():
+            ways["payload"] = [{} if row is None else {"payload": dict(row)} for row in listed("payload", payload)]
+        for parameter, values in ways.items():
             if len(values) != len(points):
                 raise CannotSend(f"{parameter}: expected {len(points)}, one for each id, got {len(values)}")
             for point, value in zip(points, values, strict=True):
@@ -146,7 +147,7 @@ class WriteMethods:
         if (ids is None) == (filter is None):
             raise CannotSend(f"delete: expected either ids or a filter, got {'neither' if ids is None else 'both'}")
         document: dict[str, Any] = {"filter": filter} if ids is None else {"ids": listed("ids", ids)}
-        content = in_json(document | _given({"durability": durability}), _tag(if_match))
+        content = in_json(document | given({"durability": durability}), _tag(if_match))
         path = in_collection(collection, "points", "delete")
         repeats = if_match is None
         return Call("POST", path, Deleted.from_json, content, request_id=request_id, timeout=timeout, repeats=repeats)
@@ -168,7 +169,7 @@ class WriteMethods:
         ----------
         if_match, durability, request_id, timeout : as in `put`
         """
-        content = Content(_given({"durability": durability}), if_match=_tag(if_match))
+        content = Content(given({"durability": durability}), if_match=_tag(if_match))
         path = of_point(collection, id)
         return Call("DELETE", path, Deleted.from_json, content, request_id=request_id, timeout=timeout, repeats=False)
 
@@ -182,14 +183,10 @@ class WriteMethods:
         request_id: str | None,
         timeout: Timeout | None,
     ) -> Call[Written]:
-        content = in_json({"points": points} | _given(options), _tag(if_match))
+        content = in_json({"points": points} | given(options), _tag(if_match))
         path = in_collection(collection, "points")
         repeats = if_match is None and options.get("mode") != INSERT
         return Call(method, path, Written.from_json, content, request_id=request_id, timeout=timeout, repeats=repeats)
-
-
-def _given(options: Mapping[str, str | None]) -> dict[str, str]:
-    return {name: value for name, value in options.items() if value is not None}
 
 
 def _tag(seq: int | None) -> str | None:

@@ -12,7 +12,7 @@ from support.serving import serving_catalog
 from support.wire import ALIAS, Server, problem
 
 import hubless_client
-from hubless_client import ApiCollectionAliased, ApiCollectionExists, AsyncClient, Client
+from hubless_client import ApiCollectionAliased, ApiCollectionExists, ApiInvalidInput, AsyncClient, Client
 
 AMBER = {"field": "tags", "contains": "amber"}
 MATCHES = [row for row, words in enumerate(catalogs.payload()) if "amber" in words["tags"]]
@@ -55,11 +55,18 @@ def test_async_scroll_goes_through_all_pages(server):
 
 def test_pages_can_be_turned_by_hand(client):
     first = client.scroll_page("numbers", limit=299)
-    assert len(first) == 299
     last = client.scroll_page("numbers", limit=299, cursor=first.cursor)
-    assert [*first, *last][-1].id == catalogs.numbers().ids[-1]
+    assert [each.id for each in [*first, *last]] == catalogs.numbers().ids
     assert last.cursor is None
     assert (last.collection, last[0].payload) == ("numbers", None)
+
+
+def test_each_read_takes_the_seq_of_a_write_that_it_must_have(client):
+    words = catalogs.words()
+    given = {"point": words.ids[:1], "points": [words.ids], "query": words.targets[:1], "query_batch": [words.targets]}
+    for method in (*given, "count", "scroll", "scroll_page"):
+        with pytest.raises(ApiInvalidInput, match="min_seq: expected at most 0, the last write"):
+            [*getattr(client, method)("words", *given.get(method, ()), min_seq=1)]
 
 
 def test_ready_says_that_there_is_nothing_to_serve(ask):

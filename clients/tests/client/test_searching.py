@@ -259,7 +259,7 @@ def test_signature_shows_each_option_of_a_query(method):
 
 def test_options_are_the_fields_of_a_query_over_http():
     sent = {"with" if name.startswith("with_") else name for name in QueryOptions.__annotations__}
-    assert sent == fields_of(QueryRequest) - {"vector", "text", "image", "id", "timeout_ms", "min_seq"}
+    assert sent == fields_of(QueryRequest) - {"vector", "text", "image", "id", "timeout_ms"}
 
 
 @pytest.mark.parametrize("ask_for", [lambda: Query(text="sad", lmit=3), lambda: Query(text="sad", request_id="a")])
