@@ -112,7 +112,7 @@ def fit_by_group(
     """
     name = name_of(method)
     of_banks = [column_of(bank, "groups") for bank in banks]
-    asked = [rows_by_group(names) for names in of_banks]
+    asked = list(map(rows_by_group, of_banks))
     fits: list[dict[str, CentredCorrection]] = [{} for _ in banks]
     of_targets = rows_by_group(groups)
     for group, rows in of_targets.items():

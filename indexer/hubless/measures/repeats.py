@@ -39,7 +39,7 @@ class DistinctVectors(CountedVectors):
 
 def copies_of(source: VectorSource) -> F64:
     """Return how often each row of a source (b, d) was asked: of `CountedVectors` or some of them; else once."""
-    copies: I64 | None = column_of(source, "copies")
+    copies = column_of(source, "copies")
     return np.ones(source.shape[0]) if copies is None else copies.astype(np.float64)
 
 

@@ -34,7 +34,7 @@ class FittedGiven(Fitted):
 
     @classmethod
     def from_state(cls, state: StateArrays, details: Details) -> "FittedGiven":
-        return cls(**details)
+        return cls(details["median"])
 
 
 @dataclass(frozen=True)

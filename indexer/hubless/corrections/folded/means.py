@@ -17,11 +17,11 @@ class FittedMean(Fitted):
 
     mean: F64
     weight: float
-    mean_of_rows: int
+    rows: int
 
     @property
     def details(self) -> Details:
-        return {"weight": float(self.weight), "mean_of_rows": self.mean_of_rows}
+        return {"weight": float(self.weight), "mean_of_rows": self.rows}
 
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         source = as_source(targets, "targets")
@@ -33,7 +33,7 @@ class FittedMean(Fitted):
 
     @classmethod
     def from_state(cls, state: StateArrays, details: Details) -> "FittedMean":
-        return cls(state["mean"], **details)
+        return cls(state["mean"], details["weight"], details["mean_of_rows"])
 
 
 @dataclass(frozen=True)
