@@ -98,15 +98,15 @@ def measured(make, bank, targets, seeds):
 def factors(result):
     """Yield the vectors, the bank, the Factor, and what cells and exact offsets found."""
     for flat, cells in zip(result["lines"][::2], result["lines"][1::2], strict=True):
-        yield cells["vectors"].partition("_")[0], cells["bank"], flat["seconds"] / cells["seconds"], cells, flat
+        yield cells["vectors"], cells["bank"], flat["seconds"] / cells["seconds"], cells, flat
 
 
 def tables(result):
     rows = {}
-    banks = sorted({line["bank"] for line in result["lines"]})
+    banks = dict.fromkeys(line["bank"] for line in result["lines"])
     for name, _, factor, cells, flat in factors(result):
         recalls = "/".join(f"{100 * side['recall_at_1']:.1f}" for side in (flat, cells))
-        rows.setdefault(name, [name]).extend([f"{factor:.1f}", f"{cells['top_10']:.3f}", recalls])
+        rows.setdefault(name, [name.partition("_")[0]]).extend([f"{factor:.1f}", f"{cells['top_10']:.3f}", recalls])
     columns = [f"{name}, {bank:,}" if name == COLUMNS[0] else name for bank in banks for name in COLUMNS]
     return [[["vectors", *columns], *rows.values()]]
 
@@ -114,8 +114,10 @@ def tables(result):
 def plot(result, figure):
     """Draw the Factor of each."""
     axes = figure.subplots()
-    bars = {f"{name}, {bank:,}": factor for name, bank, factor, *_ in factors(result)}
-    axes.barh(list(bars), list(bars.values()))
+    names, banks, times, *_ = zip(*factors(result), strict=True)
+    axes.barh(range(len(times)), times)
+    labels = [f"{name.partition('_')[0]}, {bank:,}" for name, bank in zip(names, banks, strict=True)]
+    axes.set_yticks(range(len(times)), labels)
     axes.axvline(1, color="grey")
     axes.set(xlabel="processor time of flat offsets, × that of cells")
     axes.invert_yaxis()
