@@ -17,7 +17,7 @@ LIMITS = {
     "objects": 4_400,
     "ray": 600,
     "milvus": 9_300,
-    "clients": 37_830,
+    "clients": 37_810,
     "docker": 500,
     "docs": 2_500,
     "tests": 355_800,

@@ -15,6 +15,7 @@ from hubless_client.connection import DEFAULT_URL
 from hubless_client.diversity import diverse_hits
 from hubless_client.documents import BATCH, WAIT, Documents
 from hubless_client.steps import BothClients, Program, Step, arun, run
+from hubless_client.values import given
 from langchain_hubless.documents import document_of, payload_of
 from langchain_hubless.errors import translated
 from langchain_hubless.filters import filter_of
@@ -301,8 +302,8 @@ class HublessVectorStore(VectorStore):
             return []
         vector = (yield self._vector_of(query)) if isinstance(query, str) else query
         options = options | {"filter": filter_of(options.get("filter"))}
-        given = {name: value for name, value in options.items() if value is not None}
-        return (yield from self._documents.query(vector, **{"limit": k, "strength": self.strength, **given}))
+        asked = {"limit": k, "strength": self.strength} | given(options)
+        return (yield from self._documents.query(vector, **asked))
 
     def _is_made(self) -> Program[bool]:
         """Return if there is a collection. Searches make none, as a wrong name would leave empty ones behind."""

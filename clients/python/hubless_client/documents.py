@@ -147,9 +147,8 @@ class Documents:
 
     def query(self, vector: VectorLike, **options: Any) -> Program[Hits]:
         """The best documents for a vector, with payload. Options are those of `Client.query`; None is the default."""
-        hits: Hits = yield self.clients.call(
-            "query", self.collection, vector, **{"with_payload": True, **given(options)}
-        )
+        asked = {"with_payload": True} | given(options)
+        hits: Hits = yield self.clients.call("query", self.collection, vector, **asked)
         return hits
 
     def shares(self, hits: Sequence[Hit]) -> list[float]:

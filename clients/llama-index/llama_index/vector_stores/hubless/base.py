@@ -20,6 +20,7 @@ from hubless_client.documents import WAIT, Documents
 from hubless_client.hits import Hit
 from hubless_client.points import Point
 from hubless_client.steps import BothClients, Program, arun, run
+from hubless_client.values import given
 from llama_index.vector_stores.hubless.errors import translated
 from llama_index.vector_stores.hubless.filters import all_of, among, filter_of, keys_of_lists
 from llama_index.vector_stores.hubless.nodes import NODE_ID, REF_DOC_ID, node_of, payload_of
@@ -253,7 +254,6 @@ class HublessVectorStore(BasePydanticVectorStore):
         yield from self._documents.found()
         count = query.similarity_top_k
         diverse = query.mode == VectorStoreQueryMode.MMR
-        given = {name: value for name, value in options.items() if value is not None}
         hits = yield from self._documents.query(
             query.query_embedding,
             limit=max(count, fetch_k or 4 * count) if diverse else count,
@@ -263,7 +263,7 @@ class HublessVectorStore(BasePydanticVectorStore):
                 filter_of(query.filters),
             ),
             with_vector=diverse,
-            **{"strength": self.strength, **given},
+            **{"strength": self.strength, **given(options)},
         )
         if not hits:
             yield from self._refuse_texts(query.filters)
