@@ -78,7 +78,7 @@ def test_few_of_the_bank_queries_that_are_far_from_a_cell_stand_for_all_of_them(
     assert made.rows.shape[1] <= most
     error, bias = error_of(made.top_k_mean(SIDES[1], k), naive.top_k_mean(PROBLEM.bank, PROBLEM.targets, k))
     assert error < allowed
-    assert bias < allowed
+    assert bias < allowed / 1.5
 
 
 @pytest.mark.usefixtures("few")
